@@ -85,7 +85,7 @@ struct Simulated {
     needs: Vec<u32>,
 }
 
-/// What was measured of all endpoints.
+/// The measurements of all endpoints.
 #[derive(Default)]
 struct Measured {
     requests: u64,

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// Windows over which is averaged where a share of capacity is reached.
 const SMOOTH: usize = 5;
 
-/// What was seen at an instant.
+/// The counts of the receivers at an instant.
 #[derive(Clone, Copy)]
 struct Sample {
     at: Duration,

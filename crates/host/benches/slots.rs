@@ -88,7 +88,7 @@ fn ping(namespaces: &Namespaces, to: &str) -> (f64, f64) {
     })
 }
 
-/// What an endpoint has done, in a line.
+/// One line with the counts and the lateness of an endpoint.
 fn line(done: &Done) -> String {
     let us = |part| done.lateness.quantile(part).map_or(f64::NAN, |ps| ps as f64 / 1e6);
     let slots = (done.slots + done.missed).max(1);

@@ -46,7 +46,7 @@ pub struct Member {
     arbiters: usize,
     child: Child,
     said: PathBuf,
-    /// What it keeps, dropped after it has ended.
+    /// The directory of its files, removed after it has ended.
     _directory: TempDir,
 }
 
@@ -146,7 +146,7 @@ impl Member {
         }
     }
 
-    /// What it has done so far, or why that is not known.
+    /// Its status now, or the reason why there is none.
     pub async fn status(&mut self, identity: &Identity) -> FromAgent {
         let (status, lost) = match self.ended() {
             Some(status) => {
@@ -172,7 +172,7 @@ impl Member {
         self.child.try_wait().ok().flatten()
     }
 
-    /// What it said last on standard error, on one line.
+    /// The last lines of its standard error, joined to one.
     fn last_words(&self) -> String {
         let said = read(&self.said);
         let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -185,7 +185,7 @@ impl Member {
         }
     }
 
-    /// Why there is no run, as it ended before it listened.
+    /// The refusal of a run whose process ended before it listened.
     fn refusal(&self, status: ExitStatus) -> Refusal {
         let said = read(&self.said);
         let mut lines = said.lines().skip_while(|line| !line.starts_with("error: "));
@@ -218,7 +218,7 @@ impl Drop for Member {
     }
 }
 
-/// What is in a file; nothing where it cannot be read.
+/// The text of a file; empty where it cannot be read.
 fn read(path: &Path) -> String {
     std::fs::read(path).map_or(String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -117,7 +117,7 @@ impl Totals {
         locked(&self.carriers).iter().map(|(name, totals)| (name.clone(), totals.now())).collect()
     }
 
-    /// What was counted beside flows.
+    /// The counts beside those of flows.
     pub fn counts(&self) -> Counts {
         locked(&self.counts).clone()
     }

@@ -41,7 +41,7 @@ pub struct RehearsalParams {
     pub slots: u64,
 }
 
-/// What has happened since a fifth of the time had passed.
+/// The counts of a rehearsal, since a fifth of its time had passed.
 #[derive(Clone, Debug, Default)]
 pub struct Rehearsal {
     /// The slots that have passed.
@@ -286,7 +286,7 @@ impl Stage {
         }
     }
 
-    /// What was granted becomes known.
+    /// The endpoints learn of the slots that were granted.
     fn tell(&mut self, now: u64) {
         let first = now + u64::from(self.params.ahead) * SLOT;
         let granted = slots_of(self.allocator.schedule());

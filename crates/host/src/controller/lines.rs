@@ -65,7 +65,7 @@ impl Lines {
         }));
     }
 
-    /// What a host was as an arbiter or an endpoint, or why that is not known.
+    /// A line with the status of a host as an arbiter or an endpoint, or with the reason why there is none.
     pub fn fastpass(&self, host: &str, status: Option<&Status>, lost: Option<&str>) {
         self.write(&json!({ "event": "fastpass", "host": host, "status": status, "lost": lost }));
     }

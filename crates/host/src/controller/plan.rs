@@ -165,7 +165,7 @@ impl Plan {
 }
 
 impl Fastpass {
-    /// What is wrong with the deployment, and which of these hosts has no part in it.
+    /// The problems of the deployment, and of each of these hosts that has no part in it.
     fn problems(&self, hosts: &[String]) -> Vec<Problem> {
         let at =
             |problem: Problem| Problem { message: format!("fastpass.file: {}", problem.message), ..problem };
@@ -187,7 +187,7 @@ impl Fastpass {
 }
 
 impl Flow {
-    /// What is wrong with it, and where; `before` has the flows that stand before it.
+    /// The first key of it that cannot be right, and the reason; `before` has the flows that stand before it.
     fn wrong(&self, hosts: usize, before: &BTreeMap<u64, &Flow>) -> Option<(&'static str, String)> {
         let unknown = |host| (host >= hosts).then(|| format!("found {host}, and there are {hosts} hosts"));
         if let Some(what) = unknown(self.source) {

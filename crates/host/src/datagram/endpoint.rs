@@ -37,7 +37,7 @@ pub struct Snapshot {
     pub sending: Vec<(FlowId, SentFlow)>,
     /// The flows that were expected, complete or not.
     pub received: Vec<(FlowId, ReceivedFlow)>,
-    /// What is counted.
+    /// Datagrams, packets and messages that were counted, and the bytes in them.
     pub counted: Counted,
     /// Switches on the way from the peer of each session that was asked for.
     pub hops_from: Option<u8>,
@@ -132,7 +132,7 @@ impl Endpoint {
         self.tell(Command::Expect(Box::new(flow)));
     }
 
-    /// What has been measured so far; none if the thread has ended, which only an error of the socket does.
+    /// The measurements so far; none if the thread has ended, which only an error of the socket does.
     pub fn look(&self) -> Option<Snapshot> {
         let (told, heard) = channel();
         self.tell(Command::Look(told));

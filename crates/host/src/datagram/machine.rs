@@ -158,12 +158,12 @@ impl Machine {
         line.map(|line| line.receiving.expect(flow)).is_some()
     }
 
-    /// What has happened since this was last asked, the oldest first.
+    /// The next event since this was last asked, the oldest first; none if there is no more.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// What is counted.
+    /// The counts since it was made.
     pub fn counted(&self) -> &Counted {
         &self.counted
     }

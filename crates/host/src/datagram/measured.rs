@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// What is told after 100 acknowledgements of these delays.
+    /// The snapshot after 100 acknowledgements of these delays.
     fn told(swift: &SwiftParams, hops: u8, cwnd: f64, delay: impl Fn(u64) -> (u64, u64)) -> Option<Unmet> {
         let mut measured = Measured::default();
         for number in 0..100 {

@@ -42,7 +42,7 @@ pub trait Carriage: Send {
     /// When [`Carriage::handle_timeout`] is wanted next.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// What has ended it, if anything has: nothing is carried any more. The driver's thread is woken for it.
+    /// The error that has ended it, if there is one: nothing is carried any more. The driver's thread is woken for it.
     fn trouble(&self) -> Option<Problem> {
         None
     }

@@ -1,4 +1,4 @@
-//! What an arbiter or an endpoint tells who asks: as a status on a control channel, and as metrics.
+//! The figures of an arbiter or an endpoint: as a status on a control channel, and as metrics.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::daemon::metrics::Kind::{Counter, Gauge};
 use crate::daemon::metrics::Page;
 use crate::keys::CertificateState;
 
-/// What an arbiter or an endpoint is doing.
+/// The status of an arbiter or an endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// `arbiter` or `endpoint`.
@@ -23,7 +23,7 @@ pub struct Status {
     pub name: String,
     /// Its version of Clearway.
     pub version: String,
-    /// How long it has been running, in nanoseconds.
+    /// Nanoseconds since its start.
     pub uptime_ns: u64,
     /// `primary` or `standby`; `scheduled` or `unscheduled`.
     pub state: String,
@@ -37,7 +37,7 @@ pub struct Status {
     pub failed_links: Vec<String>,
     /// The part of each timeslot that is left empty, in nanoseconds; an endpoint's.
     pub guard_ns: Option<u64>,
-    /// What was counted since its start.
+    /// The counts since its start, by their names.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -46,17 +46,17 @@ pub struct Status {
 pub struct Session {
     /// The name of the peer.
     pub with: String,
-    /// Who that is.
+    /// The arbiter or endpoint at the other end.
     pub peer: Peer,
     /// The address at which it was heard last.
     pub address: String,
-    /// How long ago it gave a sign of life, in nanoseconds.
+    /// Nanoseconds since its last packet.
     pub silent_ns: u64,
-    /// How far its clock is ahead; none if it is not known.
+    /// The difference of its clock from this host's; none if it is not known.
     pub clock: Option<Offset>,
 }
 
-/// What a node shows of itself.
+/// A snapshot of a node that can be shown.
 pub trait Shown {
     /// Its status.
     fn status(&self, party: &Party) -> Status;

@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use super::files::{names_in, path, ANY_PEER, AUTHORITY};
 use crate::daemon::output::Problem;
 
-/// What is spoken on control channels, as TLS negotiates it (RFC 7301).
+/// The protocol of control channels, as TLS negotiates it (RFC 7301).
 const PROTOCOL: &[u8] = b"clearway";
 /// A century from now on: no certificate of ours holds as long.
 const FAR: u64 = 100 * 365 * 86_400;

@@ -46,7 +46,7 @@ pub(crate) fn error(message: impl Into<String>, remedy: impl Into<String>) -> Ke
     KernelError { message: message.into(), remedy: remedy.into() }
 }
 
-/// What is installed at most once, for as long as somebody changes it.
+/// The lock of the installation, held for as long as somebody changes it.
 #[derive(Debug)]
 struct Installation {
     _lock: File,
@@ -121,7 +121,7 @@ fn version() -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// What is loaded of the object.
+/// A part of the object that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// The congestion control.

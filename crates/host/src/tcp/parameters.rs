@@ -55,9 +55,9 @@ pub fn defaults() -> SwiftParams {
 pub struct Unfit {
     /// The parameter.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// The reason why it is refused.
     pub what: &'static str,
-    /// What to do about it.
+    /// The advice to the user.
     pub remedy: &'static str,
 }
 

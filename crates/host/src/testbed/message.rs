@@ -206,11 +206,11 @@ pub enum FromAgent {
     Flow(FlowFigures),
     /// Every flow that it sends is over, or the run's time is.
     Done,
-    /// What this host has done as an arbiter or an endpoint of the run.
+    /// The status of this host as an arbiter or an endpoint of the run.
     Fastpass {
         /// Its status at the end of the run; none if it had ended by then, or does not answer.
         status: Option<Box<status::Status>>,
-        /// Why there is none.
+        /// The reason why there is none.
         lost: Option<String>,
     },
     /// What the run took of the host.

@@ -80,7 +80,7 @@ pub trait Watcher {
 /// A transfer that is over.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurements of the transfer.
     pub sent: Sent,
     /// The name in the receiver's certificate, if it showed one.
     pub peer: Option<String>,

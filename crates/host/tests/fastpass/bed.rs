@@ -155,7 +155,7 @@ impl Drop for Arbiter {
 /// A slot that an endpoint has used: its number, and the destination.
 pub type Used = (u64, Address);
 
-/// What an endpoint's carriage has and does.
+/// The demand of an endpoint's carriage, and the slots that it was told of.
 #[derive(Default)]
 pub struct Record {
     /// Slots that wait for each destination.

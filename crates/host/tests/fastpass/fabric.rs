@@ -23,7 +23,7 @@ fn rack(host: usize) -> usize {
     host / TWO
 }
 
-/// How the link between leaf 0 and a spine dies.
+/// The way in which the link between leaf 0 and a spine dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Death {
     /// The spine drops what comes from the leaf, and nobody is told.
@@ -36,7 +36,7 @@ pub enum Death {
     AtLeaf,
 }
 
-/// Where the arbiters are.
+/// The network that the arbiters are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// On a network of their own, which hosts have a second link to.
@@ -55,7 +55,7 @@ pub struct Fabric {
     id: String,
     pub folder: PathBuf,
     control: Control,
-    /// What runs at the spines, so that the kernel shows their devices.
+    /// Processes in the namespaces of the spines, so that the kernel shows their devices.
     spines: Vec<Child>,
     processes: Vec<Child>,
 }

@@ -41,7 +41,7 @@ fn slots_that_meet_are_found() {
     assert_eq!(twice(&[vec![(1, 2), (1, 1)]]), [(1, "0 to 2 and 1".into())]);
 }
 
-/// What happens in a round.
+/// The failure of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Failure {
     /// An arbiter is killed, and started again.

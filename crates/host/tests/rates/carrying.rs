@@ -30,7 +30,7 @@ pub(super) fn slot_payload() -> u64 {
     LINK.sent_in(SLOT).get() * PAYLOAD / 1538
 }
 
-/// What a carrying process has counted.
+/// The counts of a carrying process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Report {
     pub(super) us: u64,
@@ -145,7 +145,7 @@ fn carry() {
     }
 }
 
-/// What is read from standard input.
+/// The lines of standard input, as they come.
 fn commands() -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

@@ -143,7 +143,7 @@ impl Net {
         (paced().count(), limited.count())
     }
 
-    /// What the sender's device has at its root.
+    /// The queueing discipline at the root of the sender's device, as `tc` shows it.
     pub(super) fn root(&self) -> String {
         let output = self.in_sender("tc").args(["qdisc", "show", "dev", "veth0", "root"]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()

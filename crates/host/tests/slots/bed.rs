@@ -25,7 +25,7 @@ use clearway_proto::units::{Rate, Span, Time};
 use rustix::event::{PollFd, PollFlags};
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
-/// What is behind each endpoint.
+/// The address behind each endpoint.
 pub const INNER: [&str; 2] = ["10.201.0.1", "10.201.0.2"];
 pub const INNER_V6: [&str; 2] = ["fd63::1", "fd63::2"];
 /// The addresses of the link.
@@ -106,7 +106,7 @@ pub fn reach(own: u16, slot: Span, rate: Rate) -> Reach {
     Reach { places: vec![place(0), place(1)], own, slot, rate, mtu: 1472, paths: 2 }
 }
 
-/// What an endpoint has done.
+/// The figures of an endpoint.
 #[allow(dead_code, reason = "the tests assert nothing of time")]
 pub struct Done {
     pub figures: Figures,

@@ -13,7 +13,7 @@ use super::keys::KeysArgs;
 use super::testbed::LogForm;
 use crate::daemon::address::HostPort;
 
-/// What `clearwayd arbiter` or `clearwayd endpoint` is to do.
+/// The options of `clearwayd arbiter` and `clearwayd endpoint`.
 #[derive(Args, Clone, Debug, PartialEq)]
 #[group(skip)]
 pub struct FastpassArgs {

@@ -8,7 +8,7 @@ use super::options::{option, Definitions, Given, STATUS};
 use crate::daemon::output::Problem;
 use crate::tcp::parameters::{defaults, read};
 
-/// What is to be done with Swift in the kernel's TCP.
+/// The subcommands of `clearwayd tcp`: Swift in the kernel's TCP.
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub enum TcpCommand {
     /// Load Swift into the kernel and offer it to all sockets, until it is removed or the machine restarts.

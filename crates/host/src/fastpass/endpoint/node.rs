@@ -23,7 +23,7 @@ use crate::fastpass::release;
 /// The time between two looks at the clocks.
 const LOOK: Span = Span::from_secs(1);
 
-/// How an endpoint's node is made.
+/// The parts that an endpoint's node is made of.
 pub struct Make {
     /// The machine's parameters; their slots are replaced by those of the driver's clock.
     pub params: EndpointParams,

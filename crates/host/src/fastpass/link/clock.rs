@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 /// Round trips that are remembered: the quickest of them says most.
 const REMEMBERED: usize = 16;
 
-/// How far a peer's clock is ahead of this host's.
+/// The difference of a peer's clock from this host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offset {
-    /// How far it is ahead, in nanoseconds; negative if it is behind.
+    /// Nanoseconds that the peer's clock is ahead; negative if it is behind.
     pub ahead_ns: i64,
     /// The most that this can be wrong by, in nanoseconds: half the round trip.
     pub within_ns: u64,
@@ -35,7 +35,7 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// What it says of the clocks; nothing if it cannot be true.
+    /// The offset that follows from this round trip; none if its instants cannot be true.
     fn offset(&self) -> Option<Offset> {
         let away = self.returned.checked_sub(self.sent)?;
         let within = away.checked_sub(self.answered.checked_sub(self.reached)?)?;
@@ -46,7 +46,7 @@ impl RoundTrip {
     }
 }
 
-/// What the latest round trips say.
+/// The offset of one peer's clock, from the latest round trips.
 #[derive(Clone, Debug, Default)]
 pub struct PeerClock {
     latest: std::collections::VecDeque<Offset>,

@@ -30,16 +30,16 @@ pub trait Node: Endpoint {
     /// The real-time priority of its thread, where it may have one.
     const PRIORITY: u8;
 
-    /// What can be seen of it.
+    /// A snapshot of the node.
     type Seen: Send + 'static;
 
     /// Its sessions.
     fn wire(&mut self) -> &mut Wire;
 
-    /// What there is to see now; `drops` are the datagrams that the kernel dropped at the socket.
+    /// A snapshot of the node now; `drops` are the datagrams that the kernel dropped at the socket.
     fn look(&mut self, now: Time, drops: u32) -> Self::Seen;
 
-    /// What has ended it, if anything has.
+    /// The error that has ended it, if there is one.
     fn trouble(&self) -> Option<Problem> {
         None
     }
@@ -63,7 +63,7 @@ enum Command<S> {
     End,
 }
 
-/// What a node's thread has to build it from.
+/// The parts that a node's thread builds it from.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// The driver's clock shows this.
@@ -168,7 +168,7 @@ impl<S: Send + 'static> Handle<S> {
         self.tell(Command::Open(number, peer, Box::new(of)));
     }
 
-    /// What there is to see; none if the thread has ended, which only an error of the socket does.
+    /// A snapshot of the node; none if the thread has ended, which only an error of the socket does.
     pub fn look(&self) -> Option<S> {
         let (told, heard) = channel();
         self.tell(Command::Look(told));

@@ -1,4 +1,4 @@
-//! How sessions are opened: what is said on a control channel, by the end that dials and by the one that answers.
+//! Sessions are opened here: the messages on a control channel, of the end that dials and of the one that answers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,12 +26,12 @@ const DIAL: Duration = Duration::from_secs(1);
 /// How often a dial that fails in the same way is told.
 const TELL_EVERY: u32 = 30;
 
-/// What the end that dials says.
+/// The message of the end that dials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
     /// The parts of its deployment in which all must agree.
     pub agreed: Agreed,
-    /// Who it is, for which it has a certificate.
+    /// The arbiter or endpoint that dials, by its certificate.
     pub who: Peer,
     /// The address of its socket.
     pub at: SocketAddr,
@@ -41,7 +41,7 @@ pub struct Opening {
     pub session: u32,
 }
 
-/// What the other end answers.
+/// The answer of the other end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -56,17 +56,17 @@ pub enum Answer {
     },
     /// It has not.
     Refused {
-        /// Why.
+        /// The reason, in words.
         why: String,
     },
 }
 
-/// What a process of a deployment knows, and who it is there.
+/// A process of a deployment: the file that it has read, its part there and its certificate.
 #[derive(Debug)]
 pub struct Party {
     /// The deployment.
     pub deployment: Deployment,
-    /// Who this process is.
+    /// The part of this process.
     pub who: Peer,
     identity: Mutex<Arc<Identity>>,
 }
@@ -99,7 +99,7 @@ impl Party {
         }
     }
 
-    /// Whom it has to dial: every arbiter but itself.
+    /// The arbiters that it has to dial, with the addresses of their control channels: all but itself.
     pub fn to_dial(&self) -> Vec<(u8, SocketAddr)> {
         let all = (0..).zip(self.deployment.arbiters.iter().map(|host| host.control));
         match self.who {

@@ -34,7 +34,7 @@ const IS_PING: u8 = 1;
 const IS_ANSWER: u8 = 2;
 const PING_BYTES: usize = 25;
 
-/// Who is at the other end of a session.
+/// The arbiter or endpoint at the other end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {
@@ -64,22 +64,22 @@ struct Link {
     dialed: bool,
     session: Session,
     clock: PeerClock,
-    /// What the peer says of the two clocks, where it is the one that asks.
+    /// The offset that the peer has found, where it is the one that asks.
     told: Option<Offset>,
     ping_at: Time,
     heard: Time,
 }
 
-/// What is known of a session, as a status shows it.
+/// A session, as a status shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkFigures {
-    /// Who is at the other end.
+    /// The arbiter or endpoint at the other end.
     pub peer: Peer,
-    /// Where it was heard last.
+    /// The address that its last packet came from.
     pub address: SocketAddr,
-    /// How long ago, in nanoseconds.
+    /// Nanoseconds since its last packet.
     pub silent_ns: u64,
-    /// How far the peer's clock is ahead of this host's; none if it is not known.
+    /// The difference of the peer's clock from this host's; none if it is not known.
     pub offset: Option<Offset>,
 }
 
@@ -301,7 +301,7 @@ impl Wire {
         self.of_peer.keys().map(|(peer, _)| *peer)
     }
 
-    /// What is known of each session.
+    /// The figures of each session.
     pub fn figures(&self, now: Time) -> Vec<LinkFigures> {
         let of = |link: &Link| LinkFigures {
             peer: link.peer,
@@ -312,7 +312,7 @@ impl Wire {
         self.links.iter().flatten().map(|link| of(link)).collect()
     }
 
-    /// How far a peer's clock is ahead, as far as this end has asked.
+    /// The difference of a peer's clock from this host's; none where this end has not asked for it.
     pub fn offset(&self, peer: Peer) -> Option<Offset> {
         let number = *self.of_peer.get(&(peer, true))?;
         self.links[number as usize].as_ref()?.clock.offset()

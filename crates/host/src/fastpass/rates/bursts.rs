@@ -1,4 +1,4 @@
-//! How much the kernel sends of a socket at a time.
+//! The size of the bursts in which the kernel sends for a socket.
 //!
 //! A socket's pacing holds back what comes after a burst for as long as the burst lasts at its rate. Linux sizes bursts by the rate (a
 //! millisecond's worth), but since 5.18 adds up to 64 kB where round trips are short, as in every data centre: at 6 Mb/s the next packet

@@ -1,4 +1,4 @@
-//! How many slots the bytes need that wait for a destination.
+//! The number of slots that the bytes waiting for a destination need.
 
 use clearway_proto::units::Span;
 

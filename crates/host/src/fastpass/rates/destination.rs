@@ -32,7 +32,7 @@ pub(super) struct Destination {
     pub(super) udp: Flow,
     /// The segments that its slots are used for.
     pub(super) segment: Segment,
-    /// What its sockets without a backlog have used of late, in bytes a second.
+    /// Bytes a second that its sockets without a backlog have used of late.
     used: u64,
     /// Slots that it needs.
     pub(super) needed: u32,

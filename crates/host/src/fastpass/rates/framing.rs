@@ -43,12 +43,12 @@ impl Segment {
         (u128::from(wire) * u128::from(self.payload) / self.wire()) as u64
     }
 
-    /// What full-size frames with `payload` bytes of it take on the wire, in bytes.
+    /// Bytes of the wire that full-size frames with `payload` bytes in all take.
     pub(super) fn wire_of_payload(self, payload: u64) -> u64 {
         u64::try_from(u128::from(payload) * self.wire() / u128::from(self.payload)).unwrap_or(u64::MAX)
     }
 
-    /// How long a link of this rate takes for `payload` bytes in full-size frames.
+    /// The time that a link of this rate takes for `payload` bytes in full-size frames.
     pub(super) fn link_time(self, payload: u64, rate: Rate) -> Span {
         let bits = u128::from(payload) * 8 * self.wire();
         let ps = bits * PS_PER_SECOND / (u128::from(self.payload) * u128::from(rate.as_bps()));

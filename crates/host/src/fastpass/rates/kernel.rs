@@ -1,4 +1,4 @@
-//! What of this is in the kernel: the programs of `bpf/rates.bpf.c`, their maps, and where they are attached. All of it ends with the
+//! The part in the kernel: the programs of `bpf/rates.bpf.c`, their maps, and where they are attached. All of it ends with the
 //! process that holds it, except the rates that sockets have.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::tcp::kernel::{check_types, error, groups, needs_root, refused, Kernel
 const OBJECT: &[u8] = include_bytes!("../../../bpf/rates.bpf.o");
 /// The rate that is no limit.
 pub(super) const UNLIMITED: u32 = u32::MAX;
-/// What is behind this endpoint itself, as the kernel's programs know it.
+/// The destination of addresses behind this endpoint itself, in the kernel's table.
 const NOWHERE: u32 = u32::MAX;
 /// Bits of IPv6 before an address of IPv4 in its place there.
 const MAPPED: u32 = 96;
@@ -45,7 +45,7 @@ pub(super) fn prefixes(reach: &Reach) -> Prefixes {
     found
 }
 
-/// What the programs are for.
+/// The purpose of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Setting rates. New connections begin with this many packets; 0 leaves it to the kernel.
@@ -149,7 +149,7 @@ pub(super) struct Kernel {
     look: Link,
     /// Last, as sockets are called for from then on.
     _follow: Link,
-    /// What the list is read into.
+    /// The buffer that the list is read into.
     bytes: Vec<u8>,
 }
 

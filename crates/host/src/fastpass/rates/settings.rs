@@ -1,4 +1,4 @@
-//! What can be set of the mode `rates`.
+//! The settings of the mode `rates`.
 
 use std::path::PathBuf;
 

@@ -57,13 +57,13 @@ impl Record {
 /// The sockets to one endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sockets {
-    /// How many they are.
+    /// The number of sockets.
     pub(super) count: u32,
-    /// How many had bytes waiting of late.
+    /// Sockets that had bytes waiting of late.
     pub(super) backlogged: u32,
-    /// How many had bytes waiting of late, or sent some.
+    /// Sockets that had bytes waiting of late, or sent some.
     pub(super) active: u32,
-    /// How many do not take their rates by themselves.
+    /// Sockets that do not take their rates by themselves.
     pub(super) unfollowing: u32,
     /// Whether an application has more for any of them than its buffer takes.
     pub(super) is_full: bool,

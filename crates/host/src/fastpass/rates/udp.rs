@@ -29,13 +29,13 @@ const OVERHEAD: u64 = 24;
 const ROUND: Span = Span::from_ms(20);
 /// Looks over which a difference between what was told and what was counted is put right.
 const CORRECTED_IN: i64 = 50;
-/// What a class may send at once: its rate for one part in this many of a second, and frames at least.
+/// The burst of a class is its rate for one part in this many of a second, and two frames at least.
 const BURST_PART: u64 = 500;
 const LEAST_BURST: u64 = 2 * 1538;
 /// The rate of a class without a limit, in bytes a second.
 const UNLIMITED: u64 = 125_000_000_000;
 
-/// What a class has sent since the start, and holds.
+/// The counts of a class: bytes sent since the start, and bytes waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Class {
     bytes: u64,
@@ -43,7 +43,7 @@ struct Class {
     waiting: u64,
 }
 
-/// What `tc` has answered.
+/// The answers of `tc`.
 #[derive(Debug, Default)]
 struct Answers {
     classes: BTreeMap<u32, Class>,
@@ -279,7 +279,7 @@ impl Drop for Classes {
     }
 }
 
-/// What `tc` is told of a class, its rate in bytes a second on the wire.
+/// The command to `tc` that sets the rate of a class, in bytes a second on the wire.
 fn class(device: &str, address: Address, rate: u64) -> String {
     let (minor, burst) = (u32::from(address) + FIRST, (rate / BURST_PART).max(LEAST_BURST));
     // The quantum is of no use among classes that do not lend to each other.

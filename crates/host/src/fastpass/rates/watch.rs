@@ -76,7 +76,7 @@ fn decode(line: &str) -> Option<((u32, [u8; 16]), u32)> {
 pub(super) struct Watcher {
     process: Child,
     input: Option<ChildStdin>,
-    /// What it says to the end: it must not find nobody listening.
+    /// Its output, held to the end: it would die of a pipe that nobody reads.
     output: Lines<BufReader<ChildStdout>>,
 }
 

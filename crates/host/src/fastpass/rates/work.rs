@@ -10,10 +10,10 @@ use clearway_proto::units::{Span, Time};
 
 /// A slot granted for later than this from now is nonsense.
 const FARTHEST: Span = Span::from_secs(1);
-/// What sockets sent less than was due is kept up to one part in this many of the window's work, but a slot at least: time of a link that nobody
-/// used is gone, as a slot is.
+/// Work that sockets have left undone is kept up to one part in this many of the window's, but a slot at least: time of a link
+/// that nobody used is gone, as a slot is.
 const KEPT_PART: u64 = 5;
-/// What they sent more than was due is owed up to this many slots, or the window's work if that is more.
+/// Bytes that they sent beyond the work due are owed up to this many slots, or the window's work if that is more.
 const MOST_OWED: u64 = 4;
 /// A difference between due and sent is made up for within this many windows.
 const MADE_UP_IN: u64 = 2;
@@ -131,7 +131,7 @@ mod tests {
     struct Pair {
         work: Work,
         ms: u64,
-        /// What the next look finds used, and what all before have found.
+        /// The use that the next look finds, and the sum of all before.
         used: Span,
         total: Span,
         granted: u64,

@@ -36,15 +36,15 @@ const MOST_ARBITERS: usize = 8;
 pub struct Deployment {
     /// The network.
     pub network: Network,
-    /// How slots are allocated.
+    /// The settings of the allocation.
     pub arbiter: ArbiterSettings,
     /// The arbiters' places, in the order of their ranks.
     pub arbiters: Vec<Host>,
-    /// How endpoints follow their grants.
+    /// The mode in which endpoints follow their grants.
     pub mode: Mode,
     /// The timing of endpoints.
     pub endpoint: EndpointSettings,
-    /// What an endpoint's carriage is told beside.
+    /// The settings of an endpoint's carriage.
     pub carriage: CarriageWords,
     /// The endpoints, by their addresses.
     pub endpoints: Vec<Place>,
@@ -157,7 +157,7 @@ impl Deployment {
         }
     }
 
-    /// What the arbiter of a rank is built from; an error says what does not go together.
+    /// The parameters of the arbiter of a rank; an error says what does not go together.
     pub fn arbiter_params(&self, rank: u8, timeslots: Timeslots) -> Result<ArbiterParams, String> {
         let ArbiterSettings { batch, ahead, order, retransmit, acknowledge, watchdog, takeover, gap, .. } =
             self.arbiter;

@@ -21,28 +21,28 @@ pub enum Mode {
 /// The names of the modes.
 pub const MODES: &[(&str, Mode)] = &[("rates", Mode::Rates), ("slots", Mode::Slots)];
 
-/// How an arbiter allocates, and its times.
+/// The settings of an arbiter: the way it allocates, and its times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArbiterSettings {
     /// The length of a timeslot.
     pub slot: Span,
     /// The number of slots that are allocated together.
     pub batch: u32,
-    /// How many slots before its first slot a batch is allocated.
+    /// The number of slots that a batch is allocated before its first slot.
     pub ahead: u32,
-    /// Who comes first.
+    /// The order in which pairs are served.
     pub order: Order,
     /// The share of a link that is left to what has no slot.
     pub control_share: f64,
-    /// How long an allocation goes without acknowledgement before its counts are said again.
+    /// The time without acknowledgement after which the counts of an allocation are said again.
     pub retransmit: Span,
-    /// How long a request goes without an allocation that acknowledges it.
+    /// The longest time that a request goes without an allocation that acknowledges it.
     pub acknowledge: Span,
     /// Time between two words of the primary to the others (`T_w`).
     pub watchdog: Span,
     /// Silence of the primary after which the next takes over (`T_d`).
     pub takeover: Span,
-    /// How much later than the first slot that is free a new primary's slots begin.
+    /// The time from the first slot that is free to the first that a new primary allocates.
     pub gap: Span,
     /// Whether failed links are found from what endpoints report, and avoided.
     pub fault_isolation: bool,
@@ -159,7 +159,7 @@ pub fn endpoint_defaults(mode: Mode, arbiter: &ArbiterSettings) -> EndpointSetti
     }
 }
 
-/// What an endpoint is built from.
+/// The parameters of an endpoint's machine.
 ///
 /// Receipts and probes leave where paths are told apart: in the mode `slots`, of more than one path.
 pub fn endpoint_params(
@@ -194,7 +194,7 @@ pub fn endpoint_params(
     }
 }
 
-/// What decides over failed links, with slots of this length.
+/// The parameters of the part that finds failed links, with slots of this length.
 ///
 /// Nobody tries a link but by using it: each time costs what is sent over it until it has failed again, some milliseconds. So the
 /// first time comes soon, and later ones once in a second.

@@ -23,14 +23,14 @@ impl Count {
     }
 }
 
-/// What has been counted.
+/// The counts of the carriage, which all of its threads add to.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Bytes of datagrams sent in slots, without the IP and UDP headers around them.
     pub scheduled: Count,
-    /// Such bytes sent without an arbiter.
+    /// Bytes of IP packets sent without an arbiter.
     pub unscheduled: Count,
-    /// Such bytes received.
+    /// Bytes of IP packets received.
     pub received: Count,
     /// Packets dropped as a queue was full.
     pub full: Count,

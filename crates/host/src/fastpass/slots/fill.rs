@@ -30,7 +30,7 @@ struct Datagram {
     pieces: usize,
 }
 
-/// What leaves in a slot. It is kept, so that its memory is used again.
+/// The datagrams that leave in a slot. It is kept, so that its memory is used again.
 #[derive(Debug, Default)]
 pub struct Fill {
     heads: Vec<u8>,
@@ -52,7 +52,7 @@ pub struct Run<'a> {
     pub pieces: Vec<IoSlice<'a>>,
     /// The length of the first.
     pub segment: usize,
-    /// How many they are.
+    /// The number of datagrams.
     pub count: usize,
     /// The bytes of all.
     pub bytes: usize,
@@ -60,7 +60,7 @@ pub struct Run<'a> {
 
 impl Fill {
     /// Takes from a queue what fits into `budget` bytes on the wire, in the queue's order, and returns whether anything does.
-    /// What was taken before is gone.
+    /// The datagrams of the slot before are dropped.
     pub fn take(&mut self, waiting: &mut Waiting, header: Header, wire: Wire, budget: usize) -> bool {
         self.clear();
         while let Some(packet) = waiting.pop() {

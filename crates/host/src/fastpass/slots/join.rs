@@ -29,7 +29,7 @@ struct Joined {
     headers: Headers,
     /// The payload of the first piece, which all but the last have.
     segment: usize,
-    /// That of all.
+    /// The payload of all of them, in bytes.
     payload: usize,
     /// The sequence number that the next has, for TCP.
     next: u32,

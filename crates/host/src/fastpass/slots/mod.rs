@@ -62,7 +62,7 @@ use crate::fastpass::reach::Reach;
 
 /// Super-packets of 64 kB that a queue takes at least.
 const LEAST_QUEUED: usize = 8 * 65_536;
-/// What the kernel may hold of a socket before it takes no more, besides two slots.
+/// Bytes that the kernel may hold of a socket before it takes no more, besides two slots.
 const UNSENT: usize = 1 << 18;
 
 /// Super-packets of fewer pieces than this cost more than what is left over at the end of slots.
@@ -232,7 +232,7 @@ impl Drop for Slots {
     }
 }
 
-/// What datagrams cost, where all data addresses are of one version of IP.
+/// The cost of datagrams on the wire, where all data addresses are of one version of IP.
 fn wire_of(reach: &Reach) -> Result<Wire, Problem> {
     let v6 = reach.places[usize::from(reach.own)].data.is_ipv6();
     if let Some(place) = reach.places.iter().find(|place| place.data.is_ipv6() != v6) {

@@ -43,12 +43,12 @@ pub struct Headers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// What a packet of the device is, by its virtio header.
+/// The form of a packet of the device, by its virtio header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The checksum that has still to be computed.
     pub checksum: Option<Unfinished>,
-    /// How a super-packet is cut: its headers, and the payload of each piece in bytes.
+    /// The headers of a super-packet, and the payload in bytes of each piece that it is cut into.
     pub large: Option<(Headers, usize)>,
 }
 

@@ -24,7 +24,7 @@ use crate::daemon::output::Problem;
 
 /// The kernel's buffer for what comes, in bytes: some milliseconds of a fast link.
 const RECEIVED: usize = 16 << 20;
-/// How long a sender waits for room, at a time, and how often.
+/// The time that a sender waits for room at once, and the number of times.
 const ROOM_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const ROOM_WAITS: u32 = 10;
 
@@ -36,7 +36,7 @@ pub struct Ports {
     joined: AtomicBool,
 }
 
-/// What became of datagrams.
+/// The bytes of datagrams that left, and of those that did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Bytes of those that left.

@@ -1,4 +1,4 @@
-//! What waits for one destination, and how much of the wire it will take.
+//! The packets that wait for one destination, and the bytes of the wire that they will take.
 //!
 //! # When a queue is full
 //!
@@ -35,7 +35,7 @@ pub struct Packet {
     length: usize,
     /// The checksum that has still to be computed.
     pub checksum: Option<Unfinished>,
-    /// How it is cut, if it is a super-packet.
+    /// The headers of a super-packet, and the payload in bytes of each piece that it is cut into.
     pub large: Option<(Headers, usize)>,
     /// Bytes of its payload that have left, for a super-packet.
     pub sent: usize,
@@ -55,7 +55,7 @@ impl Packet {
         &self.buffer[VIRTIO_BYTES..][..self.length]
     }
 
-    /// What the rest of it takes on the wire if it begins a datagram of its own.
+    /// Bytes of the wire for the rest of it, if that begins a datagram of its own.
     fn alone(&self, wire: Wire) -> usize {
         let Some((headers, segment)) = self.large else { return wire.cost(AROUND_PACKET + self.length) };
         let around = RECORD_BYTES + headers.payload_at;
@@ -69,7 +69,7 @@ impl Packet {
     }
 }
 
-/// What waits for one destination. One thread at a time sends of it: the driver's in slots, a reader of the device otherwise.
+/// The packets that wait for one destination. One thread at a time sends of it: the driver's in slots, a reader of the device otherwise.
 #[derive(Debug, Default)]
 pub struct Queue {
     waiting: Mutex<Waiting>,
@@ -125,7 +125,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// What a packet adds to the cost when it is packed behind what waits.
+    /// Bytes of the wire that a packet adds when it is packed behind those that wait.
     fn reckon(&mut self, packet: &Packet, wire: Wire) -> usize {
         let room = if self.packets.is_empty() { 0 } else { self.room };
         let record = RECORD_BYTES + packet.length;

@@ -27,7 +27,7 @@ pub struct Reader<'a> {
     device: &'a SyncDevice,
     /// The name of the device.
     name: &'a str,
-    /// What ends its sleep: the carriage ends, or its mode has changed.
+    /// An event that ends its sleep: the carriage ends, or its mode has changed.
     kick: &'a OwnedFd,
     /// Destinations of packets that have just been read.
     touched: Vec<Address>,

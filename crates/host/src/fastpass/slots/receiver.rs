@@ -24,13 +24,13 @@ const LONGEST: usize = 65_535;
 
 /// A thread's part.
 pub struct Receiver<'a> {
-    /// What all threads share.
+    /// The part that all threads share.
     pub shared: &'a Shared,
     /// The queues of the device.
     pub devices: &'a [SyncDevice],
     /// The name of the device.
     pub name: &'a str,
-    /// What ends its sleep: the carriage ends.
+    /// An event that ends its sleep: the carriage ends.
     pub kick: &'a OwnedFd,
     /// The last header of each endpoint: all datagrams of a slot have the same.
     pub last: BTreeMap<Address, u32>,

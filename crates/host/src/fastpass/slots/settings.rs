@@ -1,8 +1,8 @@
-//! How an endpoint carries a host's packets, as an operator may set it.
+//! The settings by which an endpoint carries its host's packets.
 
 use clearway_proto::units::Span;
 
-/// How a host's packets are carried.
+/// The settings by which a host's packets are carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The name of the TUN device. Default: `clearway0`.

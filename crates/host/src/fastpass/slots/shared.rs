@@ -1,4 +1,4 @@
-//! What the threads of the carriage share.
+//! The state that the threads of the carriage share.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,17 +23,17 @@ use crate::datagram::driver::Waker;
 pub struct Shared {
     /// This endpoint.
     pub own: Address,
-    /// Where encapsulated packets for each endpoint go.
+    /// The address that encapsulated packets for each endpoint go to.
     pub data: Vec<SocketAddr>,
     /// The number of ports that they come from: that of `data` is the first.
     pub paths: u16,
-    /// What is behind which endpoint.
+    /// The prefixes behind each endpoint.
     pub table: Table,
-    /// What waits for each endpoint.
+    /// The packets that wait for each endpoint.
     pub queues: Vec<Queue>,
     /// The most that may wait for one, in bytes.
     pub limit: usize,
-    /// What datagrams cost.
+    /// The cost of datagrams on the wire.
     pub wire: Wire,
     /// Bytes of the wire that a slot has.
     pub slot_bytes: AtomicUsize,
@@ -57,25 +57,25 @@ pub struct Shared {
     trouble: OnceLock<Problem>,
 }
 
-/// What [`Shared`] is built from, besides what is there from the beginning.
+/// The arguments of [`Shared::new`].
 pub struct Parts {
     /// This endpoint.
     pub own: Address,
-    /// Where encapsulated packets for each endpoint go.
+    /// The address that encapsulated packets for each endpoint go to.
     pub data: Vec<SocketAddr>,
     /// The number of paths.
     pub paths: u16,
-    /// What is behind which endpoint.
+    /// The prefixes behind each endpoint.
     pub table: Table,
     /// The most that may wait for one, in bytes.
     pub limit: usize,
-    /// What datagrams cost.
+    /// The cost of datagrams on the wire.
     pub wire: Wire,
     /// Bytes of the wire that a slot has.
     pub slot_bytes: usize,
     /// The sockets.
     pub ports: Ports,
-    /// What wakes the driver.
+    /// The waker of the driver.
     pub waker: Waker,
 }
 
@@ -198,7 +198,7 @@ impl Shared {
         any
     }
 
-    /// The device that a thread reads or writes, or its file, is no more what it was.
+    /// The TUN device is gone, or its file cannot be read or written any more: this ends the carriage.
     pub fn device_gone(&self, device: &SyncDevice, name: &str, error: &std::io::Error) {
         let is_there = device.name().is_ok();
         let told = if is_there {

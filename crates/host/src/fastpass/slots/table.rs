@@ -1,4 +1,4 @@
-//! Which endpoint an address is behind, fast enough to be asked for every packet: by the longest prefix.
+//! The endpoint of an address, by the longest prefix: a look-up fast enough for every packet.
 
 use std::net::IpAddr;
 

@@ -31,7 +31,7 @@ use clearway_proto::fastpass::receipts::SlotHeader;
 pub const HEADER_BYTES: usize = 4 + SlotHeader::BYTES as usize;
 /// Bytes of the header of a record.
 pub const RECORD_BYTES: usize = 6;
-/// What a packet that goes alone gets around it inside its datagram.
+/// Bytes around a packet that is alone in its datagram.
 pub const AROUND_PACKET: usize = HEADER_BYTES + RECORD_BYTES;
 
 const VERSION: u8 = 1;
@@ -84,7 +84,7 @@ impl Header {
     }
 }
 
-/// Where a checksum is that has still to be computed.
+/// The place of a checksum that has still to be computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unfinished {
     /// The byte of the packet from which on it is computed.
@@ -159,7 +159,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// What datagrams cost on the wire.
+/// The cost of datagrams on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
     /// Bytes of the IP and UDP headers of a datagram.

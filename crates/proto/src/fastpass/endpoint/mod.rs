@@ -100,7 +100,7 @@ pub struct Endpoint {
     reports: Reports,
     /// Receipts for the slots used between this endpoint and others: which arrived, which are lost.
     receipts: BTreeMap<Address, Receipts>,
-    /// What is to be sent to others beside the slots.
+    /// Receipts and probes to be sent beside the slots, by their destinations.
     probing: BTreeMap<Address, Probing>,
     /// Trials that have come, to be answered or sent on.
     trials: VecDeque<Trial>,

@@ -16,9 +16,9 @@ use crate::units::{Span, Time};
 pub struct ProbeParams {
     /// Paths between two endpoints, at most.
     pub paths: Path,
-    /// How long after packets have come a receipt leaves, if nothing else has that tells of them.
+    /// The time from the arrival of packets to the receipt for them, if nothing else has left that tells of them.
     pub receipt_after: Span,
-    /// How long nothing is known of a packet before probes follow it.
+    /// The time without news of a packet after which probes follow it.
     pub silence: Span,
     /// The time between two probes to a destination.
     pub interval: Span,
@@ -39,7 +39,7 @@ pub struct Probe {
     pub is_receipt: bool,
 }
 
-/// What is to be sent to one destination beside the slots.
+/// The receipts and probes to be sent to one destination beside the slots.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probing {
     /// When a receipt is due; none if nothing has come of which the destination was not told.
@@ -74,7 +74,7 @@ impl Probing {
         self.receipt_at.unwrap_or(Time::NEVER).min(self.probe_at(receipts, params))
     }
 
-    /// What is due. `seed` is as in [`Receipts::send`].
+    /// The receipt or probe that is due, if there is one. `seed` is as in [`Receipts::send`].
     pub(super) fn take(
         &mut self,
         now: Time,

@@ -76,7 +76,7 @@ fn a_changed_datagram_is_ignored_whichever_bit_it_is() {
     assert!(opened(&mut arbiter, address(1), &datagram).is_some());
 }
 
-/// What is due at `now` crosses from one wire to the other, `way_us` long.
+/// All packets due at `now` cross from one wire to the other, which takes `way_us`.
 fn exchange(from: &mut Wire, to: &mut Wire, end: u8, now: Time, way_us: u64) -> u32 {
     let mut count = 0;
     while from.readiness(now) == Readiness::Ready {

@@ -28,7 +28,7 @@ fn pieces(draft: &Draft) -> Vec<Owned> {
     cut.collect()
 }
 
-/// What is written to the device for the packets that arrive.
+/// The packets written to the device when these arrive.
 fn written(records: &[Owned], udp: bool) -> Vec<Vec<u8>> {
     let (mut joiner, mut written) = (Joiner::new(udp), Vec::new());
     let mut write = |buffers: &[IoSlice<'_>]| {

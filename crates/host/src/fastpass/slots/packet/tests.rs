@@ -24,7 +24,7 @@ impl Draft {
         }
     }
 
-    /// What the device would give: a virtio header and the packet.
+    /// The bytes that the device would give: a virtio header and the packet.
     pub fn bytes(&self) -> Vec<u8> {
         let network = if self.v6 { 40 } else { 20 };
         let length = self.transport() + self.payload.len();
