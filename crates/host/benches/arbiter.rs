@@ -16,13 +16,12 @@ use clearway_host::datagram::driver::Arrival;
 use clearway_host::datagram::seal::Secret;
 use clearway_host::datagram::session;
 use clearway_host::fastpass::arbiter::node::{ArbiterNode, Seen};
-use clearway_host::fastpass::arbiter::term::Kept;
+use clearway_host::fastpass::kept::Kept;
 use clearway_host::fastpass::link::node::Handle;
 use clearway_host::fastpass::link::wire::{Peer, Wire};
 use clearway_host::fastpass::settings::{endpoint_params, Deployment};
 use clearway_proto::fastpass::arbiter::Role;
 use clearway_proto::fastpass::endpoint::{Endpoint, EndpointOutput};
-use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::{Address, Packet};
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::histogram::Histogram;
@@ -126,11 +125,7 @@ impl Simulated {
                 EndpointOutput::Request(request) => {
                     let mut datagram = [0; 2048];
                     let packet = Packet::Request(request);
-                    let write = |text: &mut [u8]| {
-                        let text = (&mut text[..MAX_BYTES]).try_into().expect("as long as that");
-                        packet.encode(text).expect("it has a form")
-                    };
-                    let Some((length, to)) = self.wire.seal(Peer::Arbiter(0), &mut datagram, write) else {
+                    let Some((length, to)) = self.wire.write(Peer::Arbiter(0), &packet, &mut datagram) else {
                         return;
                     };
                     // What the kernel has no room for is lost.

@@ -50,7 +50,9 @@ pub trait Parameters: Sized {
 /// default.
 pub trait ParameterReader {
     /// A value.
-    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T;
+    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T {
+        self.optional(parameter, "").unwrap_or(default)
+    }
 
     /// A value that need not be there; `otherwise` says what holds then.
     fn optional<T: Shown>(&mut self, parameter: &Parameter<T>, otherwise: &'static str) -> Option<T>;

@@ -58,13 +58,7 @@ impl Agent {
     pub async fn open(settings: &Settings, identity: Identity) -> Result<Agent, Problem> {
         limits::raise_open_files();
         let listener = Listener::bind(&identity, settings.listen, Patience::default())?;
-        let metrics = match settings.metrics {
-            None => None,
-            Some(at) => Some(TcpListener::bind(at).await.map_err(|error| {
-                let remedy = "take an address of this host and a port that is free";
-                Problem::new(format!("metrics: {at}: {error}"), remedy)
-            })?),
-        };
+        let metrics = http::bind(settings.metrics).await?;
         Ok(Agent { listener, metrics, state: State::new(identity, settings.data) })
     }
 

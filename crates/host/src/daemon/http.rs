@@ -1,6 +1,7 @@
 //! A responder to `GET /metrics` by HTTP/1.1, and to nothing else: few clients, short requests, little time.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::metrics::CONTENT_TYPE;
+use super::output::Problem;
 
 /// Clients at once; others wait to be accepted.
 const MOST_CLIENTS: usize = 8;
@@ -21,6 +23,14 @@ const MOST_HEADERS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The time before another client is accepted when there are too few descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Opens the socket of the metrics, if an address is given. Must be called within a runtime.
+pub async fn bind(metrics: Option<SocketAddr>) -> Result<Option<TcpListener>, Problem> {
+    let Some(at) = metrics else { return Ok(None) };
+    let remedy = "take an address of this host and a port that is free";
+    let bound = TcpListener::bind(at).await;
+    bound.map(Some).map_err(|error| Problem::new(format!("metrics: {at}: {error}"), remedy))
+}
 
 /// Answers requests with the page that `page` makes, for as long as it is polled.
 pub async fn serve(listener: TcpListener, page: impl Fn() -> String + Send + Sync + 'static) {

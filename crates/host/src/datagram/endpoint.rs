@@ -8,7 +8,6 @@ use std::thread::JoinHandle;
 
 use clearway_proto::histogram::Histogram;
 use clearway_proto::units::Time;
-use ring::rand::{SecureRandom, SystemRandom};
 
 use super::clock::Clock;
 use super::driver::{drive, Waker};
@@ -16,7 +15,7 @@ use super::figures::{ReceivedFlow, SentFlow};
 use super::flow::{FlowId, Incoming, Outgoing};
 use super::machine::{Counted, Event, Machine};
 use super::measured::Measured;
-use super::session::Peer;
+use super::session::{random_id, Peer};
 use super::socket::Socket;
 
 /// How an endpoint is made.
@@ -161,12 +160,6 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         let _ = self.join();
     }
-}
-
-fn random_id() -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
-    Ok(u32::from_be_bytes(bytes))
 }
 
 /// The work of an endpoint's thread.

@@ -12,7 +12,10 @@
 //! one data packet ([`clearway_proto::swift::header`]) with its payload, or one acknowledgement or several; of Fastpass what
 //! [`fastpass::link::wire`](crate::fastpass::link::wire) says.
 
+use std::io;
 use std::net::SocketAddr;
+
+use ring::rand::{SecureRandom, SystemRandom};
 
 use super::seal::{Direction, OpenError, Opener, Sealer, Secret, TAG_BYTES};
 
@@ -128,4 +131,10 @@ impl Session {
     pub(crate) fn rotate(&mut self) {
         self.sealer.rotate();
     }
+}
+/// A number for a socket's datagrams to begin with, which no other socket is likely to have.
+pub(crate) fn random_id() -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
+    Ok(u32::from_be_bytes(bytes))
 }

@@ -4,6 +4,7 @@
 pub mod arbiter;
 pub mod carriage;
 pub mod endpoint;
+pub mod kept;
 pub mod link;
 #[cfg(feature = "tcp")]
 pub mod rates;

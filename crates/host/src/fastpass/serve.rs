@@ -40,13 +40,7 @@ impl Doors {
         metrics: Option<SocketAddr>,
     ) -> Result<Doors, Problem> {
         let listener = Listener::bind(identity, control, Patience::default())?;
-        let metrics = match metrics {
-            None => None,
-            Some(at) => Some(TcpListener::bind(at).await.map_err(|error| {
-                let remedy = "take an address of this host and a port that is free";
-                Problem::new(format!("metrics: {at}: {error}"), remedy)
-            })?),
-        };
+        let metrics = http::bind(metrics).await?;
         Ok(Doors { listener, metrics })
     }
 

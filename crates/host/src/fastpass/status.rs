@@ -164,7 +164,7 @@ impl Shown for arbiter::node::Seen {
         status.failed_links.clone_from(&self.failed_links);
         insert(&mut status.counts, &arbiter::counts::named(&self.counters));
         let more = [
-            ("slots_outstanding", self.outstanding),
+            ("slots_outstanding", self.counters.outstanding()),
             ("datagrams_dropped", self.socket_drops.into()),
             ("send_errors", self.send_errors),
         ];
@@ -187,7 +187,7 @@ impl Shown for arbiter::node::Seen {
             self.term,
         );
         let help = "Timeslots that were demanded and are not granted: the queue of demand.";
-        page.one(Gauge, "slots_outstanding", help, self.outstanding);
+        page.one(Gauge, "slots_outstanding", help, self.counters.outstanding());
         page.one(Gauge, "failed_links", "Links that are taken for failed.", self.failed_links.len());
         page_of_counts(&mut page, &arbiter::counts::named(&self.counters));
         let help =

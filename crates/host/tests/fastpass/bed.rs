@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use clearway_host::fastpass::arbiter::term::Kept;
 use clearway_host::fastpass::carriage::{Carriage, Figures};
 use clearway_host::fastpass::endpoint::node::{EndpointNode, Make, Seen};
+use clearway_host::fastpass::kept::Kept;
 use clearway_host::fastpass::link::node::Handle;
 use clearway_host::fastpass::link::opening::{keep_all, Party};
 use clearway_host::fastpass::link::wire::Peer;
@@ -230,9 +230,9 @@ impl Endpoint {
             let timeslots = Timeslots::new(of.arbiter.slot);
             let (nodes, paths) = (of.endpoints.len() as u16, of.network.paths());
             let params = endpoint_params(nodes, timeslots, &of.endpoint, paths);
-            let (spin, guard) = (Span::from_us(3), Span::ZERO);
+            let (spin, guard, arbiters) = (Span::from_us(3), Span::ZERO, of.arbiters.len() as u8);
             EndpointNode::new(
-                Make { params, address, kept, carriage: Box::new(recorder), spin, guard },
+                Make { params, address, arbiters, kept, carriage: Box::new(recorder), spin, guard },
                 &start,
             )
         });

@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use clearway_host::datagram::clock::Clock;
 use clearway_host::datagram::driver::Waker;
 use clearway_host::fastpass::carriage::{Carriage, Figures};
 use clearway_host::fastpass::reach::{Place, Prefix, Reach};
-use clearway_host::fastpass::release::{prepare, Release, Woken, OF_ENDPOINTS};
+use clearway_host::fastpass::release::{prepare, OF_ENDPOINTS, SPIN};
 use clearway_host::fastpass::slots::{Settings, Slots};
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::Grant;
@@ -22,7 +23,8 @@ use clearway_proto::fastpass::receipts::{Arrivals, SlotHeader};
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::histogram::Histogram;
 use clearway_proto::units::{Rate, Span, Time};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 
 /// The address behind each endpoint.
@@ -170,6 +172,28 @@ impl Endpoint {
     }
 }
 
+/// Waits until the clock shows `until`, and then polls it for the last [`SPIN`], or until one of `files` can be read. Returns
+/// whether the instant has come.
+fn wait(clock: &Clock, until: Time, files: &mut [PollFd<'_>]) -> bool {
+    loop {
+        let left = until.since(clock.now());
+        if left <= SPIN {
+            break;
+        }
+        let sleep = Duration::from_nanos((left - SPIN).as_ps() / 1000);
+        let timeout = if until == Time::NEVER { None } else { Timespec::try_from(sleep).ok() };
+        match poll(files, timeout.as_ref()) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return false,
+            Err(error) => panic!("poll: {error}"),
+        }
+    }
+    while clock.now() < until {
+        std::hint::spin_loop();
+    }
+    true
+}
+
 fn drive(
     (namespace, ends, wanted, waker): (String, Arc<AtomicBool>, Arc<AtomicU8>, Waker),
     (reach, settings): (&Reach, &Settings),
@@ -183,7 +207,6 @@ fn drive(
     started.send(()).unwrap();
     let (own, other, timeslots) = (reach.own, 1 - reach.own, Timeslots::new(reach.slot));
     let (mut need, mut mode, mut number, mut heard) = (0, 0, 0, Arrivals::default());
-    let mut release = Release::default();
     let mut done = Done {
         figures: Figures::default(),
         lateness: Histogram::default(),
@@ -197,11 +220,10 @@ fn drive(
     while !ends.load(Ordering::SeqCst) {
         // Like an arbiter it grants nothing while nothing is asked for.
         let until = if need > 0 && mode == 0 { timeslots.start(next) } else { Time::NEVER };
-        let woken = release.wait(clock, until, &mut [PollFd::new(&waker, PollFlags::IN)]).unwrap();
+        let is_due = wait(clock, until, &mut [PollFd::new(&waker, PollFlags::IN)]);
         let now = clock.now();
-        if woken == Woken::Ready {
-            waker.clear();
-        } else {
+        if is_due {
+            done.lateness.record(now.since(until));
             (done.slots, done.missed) = (done.slots + 1, done.missed + timeslots.of(now) - next);
             let grant = Grant { slot: next, destination: other, path: (next % 2) as u16 };
             if rule(next, own) {
@@ -210,6 +232,8 @@ fn drive(
                     SlotHeader { number, heard }
                 });
             }
+        } else {
+            waker.clear();
         }
         next = timeslots.of(clock.now()) + 1;
         if wanted.load(Ordering::SeqCst) != mode {
@@ -227,5 +251,5 @@ fn drive(
         });
         done.trouble = slots.trouble().map(|problem| problem.message.clone());
     }
-    Done { figures: slots.figures(), lateness: release.lateness().clone(), ..done }
+    Done { figures: slots.figures(), ..done }
 }

@@ -187,7 +187,7 @@ pub(super) fn arbiters(measured: &Measured) -> Option<Table> {
         takeovers: count(|of| of.takeovers),
         stepped_down: count(|of| of.stepped_down),
         paths_changed: count(|of| of.paths_changed),
-        rejected: count(rejected),
+        rejected: count(ArbiterCounters::rejected),
         queue_mean_us: wait(Histogram::mean),
         queue_p99_us: wait(|waits| waits.quantile(0.99).map(|ps| ps as f64)),
         queue_drops: dropped,
@@ -230,13 +230,6 @@ fn link_name(served: &Served, link: Link) -> String {
         Link::FromEndpoint(address) => format!("from h{}", served.host(address)),
         Link::ToEndpoint(address) => format!("to h{}", served.host(address)),
     }
-}
-
-/// All that an arbiter has rejected as it could not be.
-fn rejected(of: &ArbiterCounters) -> u64 {
-    let requests = of.unknown_source + of.flooding + of.absurd_term + of.absurd_clock;
-    let demands = of.unknown_destination + of.own_destination + of.backwards + of.over_limit;
-    requests + demands + of.bad_reports + of.bad_watchdogs
 }
 
 /// The figures of Fastpass, where there is an arbiter: what control packets take of what data takes, and what became of

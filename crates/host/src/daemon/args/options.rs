@@ -139,10 +139,6 @@ fn amount(text: &str, units: Units, wanted: impl Display) -> Result<u64, String>
 }
 
 impl ParameterReader for Given<'_> {
-    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T {
-        self.optional(parameter, "").unwrap_or(default)
-    }
-
     fn optional<T: Shown>(
         &mut self,
         Parameter { name, range, .. }: &Parameter<T>,

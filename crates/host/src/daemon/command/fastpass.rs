@@ -17,19 +17,17 @@ use crate::daemon::output::{print, Problem};
 use crate::daemon::service::Service;
 use crate::daemon::{log, stops};
 use crate::fastpass::arbiter::node::ArbiterNode;
-use crate::fastpass::arbiter::term::Kept;
 use crate::fastpass::endpoint::node::{EndpointNode, Make};
 use crate::fastpass::endpoint::open_carriage;
+use crate::fastpass::kept::Kept;
 use crate::fastpass::link::node::Handle;
 use crate::fastpass::link::opening::Party;
 use crate::fastpass::link::wire::Peer;
+use crate::fastpass::release::SPIN;
 use crate::fastpass::serve::Doors;
 use crate::fastpass::settings::{endpoint_params, Deployment, Mode};
 use crate::fastpass::status::Shown;
 use crate::keys::Identity;
-
-/// How long before a slot an endpoint wakes up to send in it.
-const EARLY: Span = Span::from_us(30);
 
 /// Is an arbiter until a signal comes.
 pub(super) fn arbiter(args: &FastpassArgs) -> Result<u8, Problem> {
@@ -72,8 +70,9 @@ pub(super) fn endpoint(args: &FastpassArgs) -> Result<u8, Problem> {
             let timeslots = Timeslots::new(of.arbiter.slot);
             let params = endpoint_params(nodes, timeslots, &of.endpoint, of.network.paths());
             let carriage = open_carriage(&of, address, &start)?;
-            let spin = if of.mode == Mode::Slots { EARLY } else { Span::from_us(3) };
-            let make = Make { params, address, kept, carriage, spin, guard: of.carriage.guard };
+            let spin = if of.mode == Mode::Slots { SPIN } else { Span::from_us(3) };
+            let (arbiters, guard) = (of.arbiters.len() as u8, of.carriage.guard);
+            let make = Make { params, address, arbiters, kept, carriage, spin, guard };
             EndpointNode::new(make, &start).map_err(|error| trouble("the state directory", &error))
         })
         .map_err(|trouble| at_control(trouble, control))?;

@@ -49,8 +49,8 @@ pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 
         ("demands_shed", "Demands refused because a pair may wait for no more timeslots.", c.over_limit),
         (
             "rejected",
-            "Requests, demands, reports and watchdogs rejected as they could not be true.",
-            rejected(c),
+            "Requests, demands, reports and watchdogs that could not be true, and those that were shed.",
+            c.rejected(),
         ),
         (
             "requests_stale",
@@ -58,18 +58,6 @@ pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 
             c.stale_term + c.stale_incarnation,
         ),
     ]
-}
-
-/// What a simulated arbiter counts as rejected.
-fn rejected(c: &ArbiterCounters) -> u64 {
-    let requests = c.unknown_source + c.flooding + c.absurd_term + c.absurd_clock;
-    let demands = c.unknown_destination + c.own_destination + c.backwards + c.over_limit;
-    requests + demands + c.bad_reports + c.bad_watchdogs
-}
-
-/// Slots that were demanded, and are neither granted nor forgotten.
-pub fn outstanding(counters: &ArbiterCounters) -> u64 {
-    counters.demanded.saturating_sub(counters.granted + counters.forgotten)
 }
 
 /// Tells when there is more to do than can be done, once when it begins and once when it ends.

@@ -6,4 +6,3 @@
 
 pub mod counts;
 pub mod node;
-pub mod term;

@@ -7,17 +7,16 @@ use std::net::SocketAddr;
 use clearway_proto::fastpass::arbiter::{
     Arbiter, ArbiterCounters, ArbiterOutput, ArbiterParams, PathParams, Role,
 };
-use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::{Packet, Watchdog};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 use tracing::{error, info, warn};
 
-use super::counts::{self, Overload};
-use super::term::Kept;
+use super::counts::Overload;
 use crate::arbiter::pipeline::Pipeline;
 use crate::daemon::output::Problem;
 use crate::datagram::driver::{Arrival, Endpoint};
+use crate::fastpass::kept::Kept;
 use crate::fastpass::link::node::{sooner, Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
 use crate::fastpass::release;
@@ -59,8 +58,6 @@ pub struct Seen {
     pub uptime_ns: u64,
     /// The counts of the machine.
     pub counters: ArbiterCounters,
-    /// Slots that were demanded, and are neither granted nor forgotten.
-    pub outstanding: u64,
     /// Links that are taken for failed, in words.
     pub failed_links: Vec<String>,
     /// Its sessions.
@@ -135,23 +132,12 @@ impl ArbiterNode {
         }
     }
 
-    /// Writes a packet for a peer.
-    fn write(&mut self, peer: Peer, packet: &Packet, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        self.wire.seal(peer, buffer, |text| encode(packet, text))
-    }
-
     /// Writes the watchdog for the next session with another arbiter.
     fn write_watchdog(&mut self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
         let number = self.watchdog.1.pop_front()?;
         let packet = Packet::Watchdog(self.watchdog.0);
-        self.wire.seal_in(number, buffer, |text| encode(&packet, text))
+        self.wire.write_in(number, &packet, buffer)
     }
-}
-
-/// Writes a packet to the front of a buffer, and returns its length.
-pub(in crate::fastpass) fn encode(packet: &Packet, text: &mut [u8]) -> usize {
-    let text: &mut [u8; MAX_BYTES] = (&mut text[..MAX_BYTES]).try_into().expect("as long as that");
-    packet.encode(text).expect("a machine's packet has a form")
 }
 
 /// Has the paths of all batches selected that are allocated, on this thread and the other.
@@ -191,9 +177,6 @@ impl Endpoint for ArbiterNode {
         match (peer, &self.packet) {
             (Peer::Endpoint(own), Packet::Request(request)) if request.source == own => {
                 self.machine.handle_request(arrival.received, request);
-            }
-            (Peer::Endpoint(own), Packet::Answer(answer)) if answer.source == own => {
-                self.machine.handle_answer(now, answer);
             }
             (Peer::Arbiter(rank), Packet::Watchdog(watchdog)) if watchdog.rank == rank => {
                 self.machine.handle_watchdog(arrival.received, watchdog);
@@ -244,10 +227,10 @@ impl Endpoint for ArbiterNode {
         // Which way control packets take is the network's affair: FCP has one socket.
         match output {
             ArbiterOutput::Allocation(allocation, _) => {
-                self.write(Peer::Endpoint(allocation.to), &Packet::Allocation(allocation), buffer)
+                self.wire.write(Peer::Endpoint(allocation.to), &Packet::Allocation(allocation), buffer)
             }
             ArbiterOutput::Reset(reset, _) => {
-                self.write(Peer::Endpoint(reset.to), &Packet::Reset(reset), buffer)
+                self.wire.write(Peer::Endpoint(reset.to), &Packet::Reset(reset), buffer)
             }
             ArbiterOutput::Watchdog(watchdog) => {
                 let others = (0..self.params.arbiters).filter(|rank| *rank != watchdog.rank);
@@ -285,14 +268,12 @@ impl Node for ArbiterNode {
     }
 
     fn look(&mut self, now: Time, drops: u32) -> Seen {
-        let counters = *self.machine.counters();
         Seen {
             role: self.machine.role(),
             term: self.machine.term(),
             uptime_ns: now.since(self.started).as_ps() / 1000,
-            outstanding: counts::outstanding(&counters),
-            failed_links: self.machine.failed_links().map(|link| format!("{link:?}")).collect(),
-            counters,
+            failed_links: self.machine.failed_links().map(|link| link.to_string()).collect(),
+            counters: *self.machine.counters(),
             links: self.wire.figures(now),
             ignored: self.wire.ignored(),
             socket_drops: drops,

@@ -13,9 +13,8 @@ use tracing::{error, info, warn};
 
 use crate::daemon::output::Problem;
 use crate::datagram::driver::{self, Arrival};
-use crate::fastpass::arbiter::node::encode;
-use crate::fastpass::arbiter::term::Kept;
 use crate::fastpass::carriage::{Carriage, Figures};
+use crate::fastpass::kept::Kept;
 use crate::fastpass::link::node::{sooner, Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
 use crate::fastpass::release;
@@ -29,6 +28,8 @@ pub struct Make {
     pub params: EndpointParams,
     /// Its address.
     pub address: Address,
+    /// The number of arbiters.
+    pub arbiters: u8,
     /// The incarnation that its earlier lives have come to.
     pub kept: Kept,
     /// Carries the host's traffic.
@@ -43,6 +44,7 @@ pub struct Make {
 pub struct EndpointNode {
     wire: Wire,
     machine: Endpoint,
+    arbiters: u8,
     carriage: Box<dyn Carriage>,
     kept: Kept,
     slot: Span,
@@ -104,7 +106,7 @@ pub struct Seen {
 impl EndpointNode {
     /// An endpoint that has heard of no arbiter.
     pub fn new(make: Make, start: &Start) -> io::Result<EndpointNode> {
-        let Make { params, address, mut kept, mut carriage, spin, guard } = make;
+        let Make { params, address, arbiters, mut kept, mut carriage, spin, guard } = make;
         let params = EndpointParams { timeslots: start.timeslots, ..params };
         let incarnation = kept.number().wrapping_add(1);
         kept.write(incarnation)?;
@@ -113,6 +115,7 @@ impl EndpointNode {
         Ok(EndpointNode {
             wire: Wire::new(id, unix_ns),
             machine: Endpoint::new(&params, address, incarnation),
+            arbiters,
             carriage,
             kept,
             slot: params.timeslots.length(),
@@ -178,8 +181,10 @@ impl EndpointNode {
 
     /// Sets the part of a slot that is left empty to what this host's clock may be from the primary's.
     fn mind_clocks(&mut self) {
-        let primaries = self.wire.peers().filter_map(|peer| self.wire.offset(peer));
-        let apart = primaries.map(|offset| Span::from_ns(offset.most_ns())).min().unwrap_or(Span::ZERO);
+        // Terms go around the ranks: the first is of rank 0.
+        let primary = self.machine.term().checked_sub(1).map(|term| term % u32::from(self.arbiters));
+        let offset = primary.and_then(|rank| self.wire.offset(Peer::Arbiter(rank as u8)));
+        let apart = offset.map_or(Span::ZERO, |offset| Span::from_ns(offset.most_ns()));
         let guard = self.guards.least.max(apart.min(self.slot / 2));
         if guard != self.guards.now {
             self.guards.now = guard;
@@ -193,15 +198,11 @@ impl EndpointNode {
         self.guards.warned = eats;
     }
 
-    fn write(&mut self, peer: Peer, packet: &Packet, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
-        self.wire.seal(peer, buffer, |text| encode(packet, text))
-    }
-
     /// Writes the request for the next arbiter.
     fn write_request(&mut self, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
         let peer = self.request.1.pop_front()?;
         let packet = Packet::Request(self.request.0);
-        self.write(peer, &packet, buffer)
+        self.wire.write(peer, &packet, buffer)
     }
 }
 

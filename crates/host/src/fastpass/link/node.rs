@@ -7,8 +7,8 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+use tracing::warn;
 
 use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::machine::Readiness;
@@ -18,7 +18,7 @@ use super::wire::{Peer, Wire};
 use crate::daemon::output::Problem;
 use crate::datagram::clock::{unix_at_start, Clock};
 use crate::datagram::driver::{drive, Endpoint, Waker};
-use crate::datagram::session;
+use crate::datagram::session::{self, random_id};
 use crate::datagram::socket::Socket;
 use crate::fastpass::release;
 
@@ -72,8 +72,6 @@ pub struct Start {
     pub timeslots: Timeslots,
     /// Wakes the thread.
     pub waker: Waker,
-    /// Whether the thread has a real-time priority.
-    pub is_punctual: bool,
     /// The number that the socket admits, and nanoseconds since 1970 at the driver's start: what a wire is built from.
     pub wire: (u32, u64),
 }
@@ -106,7 +104,9 @@ impl<S: Send + 'static> Handle<S> {
         let (lose, lost) = unbounded_channel();
         let its_waker = waker.clone();
         let work = move || {
-            let is_punctual = release::prepare(N::PRIORITY);
+            if !release::prepare(N::PRIORITY) {
+                warn!("the thread that sends has no real-time priority, and sends late when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
+            }
             let mut clock = Clock::start();
             let unix_ns = unix_at_start(&clock);
             let start = Start {
@@ -114,7 +114,6 @@ impl<S: Send + 'static> Handle<S> {
                 timeslots: Timeslots::new(slot).agreed(unix_ns),
                 waker: its_waker.clone(),
                 wire: (id, unix_ns),
-                is_punctual,
             };
             // A socket is of the thread that made it.
             let made = Socket::bind((at, 0).into()).and_then(|socket| {
@@ -180,18 +179,20 @@ impl<S: Send + 'static> Handle<S> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Returns whether the thread has ended, which only an error of the socket does by itself.
+    pub fn has_ended(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl<S> Handle<S> {
     /// Ends the thread in order. Returns what had ended it before, if something had.
     pub fn end(&self) -> io::Result<()> {
         self.tell(Command::End);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ended = thread.map(JoinHandle::join);
         ended.map_or(Ok(()), |ended| ended.map_err(|_| io::Error::other("its thread failed"))?)
-    }
-
-    /// Returns whether the thread has ended, which only an error of the socket does by itself.
-    pub fn has_ended(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// A thread that has ended takes no command, and needs none.
@@ -203,18 +204,8 @@ impl<S: Send + 'static> Handle<S> {
 
 impl<S> Drop for Handle<S> {
     fn drop(&mut self) {
-        let _ = self.commands.lock().unwrap_or_else(PoisonError::into_inner).send(Command::End);
-        self.waker.wake();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _ = thread.join();
-        }
+        let _ = self.end();
     }
-}
-
-fn random_id() -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
-    Ok(u32::from_be_bytes(bytes))
 }
 
 /// The work of a node's thread.

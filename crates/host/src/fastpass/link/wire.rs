@@ -15,7 +15,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use clearway_proto::fastpass::fcp::Address;
+use clearway_proto::fastpass::fcp::header::MAX_BYTES;
+use clearway_proto::fastpass::fcp::{Address, Packet};
 use clearway_proto::machine::Readiness;
 use clearway_proto::units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -224,20 +225,28 @@ impl Wire {
         [false, true].into_iter().filter_map(move |dialed| self.of_peer.get(&(peer, dialed)).copied())
     }
 
-    /// Seals a text for a peer that `write` puts into the buffer that it is given, and returns the datagram's length and where it
-    /// goes; none if there is no session with the peer.
-    pub fn seal(
-        &mut self,
-        peer: Peer,
-        datagram: &mut [u8],
-        write: impl FnOnce(&mut [u8]) -> usize,
-    ) -> Option<(usize, SocketAddr)> {
+    /// Writes a packet for a peer as a sealed datagram, and returns its length and where it goes; none if there is no session with the
+    /// peer.
+    pub fn write(&mut self, peer: Peer, packet: &Packet, datagram: &mut [u8]) -> Option<(usize, SocketAddr)> {
         let number = self.sessions(peer).next()?;
-        self.seal_in(number, datagram, write)
+        self.write_in(number, packet, datagram)
     }
 
-    /// Seals a text as [`Wire::seal`] does, in the session of this number.
-    pub fn seal_in(
+    /// Writes a packet as [`Wire::write`] does, in the session of this number.
+    pub fn write_in(
+        &mut self,
+        number: u32,
+        packet: &Packet,
+        datagram: &mut [u8],
+    ) -> Option<(usize, SocketAddr)> {
+        self.seal(number, datagram, |text| {
+            let text: &mut [u8; MAX_BYTES] = (&mut text[..MAX_BYTES]).try_into().expect("as long as that");
+            packet.encode(text).expect("a machine's packet has a form")
+        })
+    }
+
+    /// Seals a text that `write` puts into the buffer that it is given, in the session of this number.
+    fn seal(
         &mut self,
         number: u32,
         datagram: &mut [u8],
@@ -263,7 +272,7 @@ impl Wire {
     pub fn transmit(&mut self, now: Time, datagram: &mut [u8]) -> Option<(usize, SocketAddr)> {
         if let Some((number, mut answer)) = self.answers.pop_front() {
             answer[17..].copy_from_slice(&self.unix(now).to_be_bytes());
-            return self.seal_in(number, datagram, |text| put(text, answer));
+            return self.seal(number, datagram, |text| put(text, answer));
         }
         let due = |link: &Option<Box<Link>>| link.as_ref().is_some_and(|link| link.ping_at <= now);
         let number = self.links.iter().position(due);
@@ -288,7 +297,7 @@ impl Wire {
         ping[1..9].copy_from_slice(&unix.to_be_bytes());
         ping[9..17].copy_from_slice(&offset.map_or(0, |offset| offset.ahead_ns).to_be_bytes());
         ping[17..].copy_from_slice(&offset.map_or(u64::MAX, |offset| offset.within_ns).to_be_bytes());
-        self.seal_in(number as u32, datagram, |text| put(text, ping))
+        self.seal(number as u32, datagram, |text| put(text, ping))
     }
 
     /// A session that has died, once.

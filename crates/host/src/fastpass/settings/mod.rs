@@ -151,7 +151,7 @@ impl Deployment {
     pub fn agreed(&self) -> Agreed {
         Agreed {
             slot_ns: self.arbiter.slot.as_ps() / 1000,
-            network: format!("{:?}, {}", self.network.shape, self.network.rate),
+            network: format!("{} with links of {}", self.network.shape, self.network.rate),
             arbiters: self.arbiters.iter().map(|host| host.name.clone()).collect(),
             endpoints: self.endpoints.iter().map(|place| place.name.clone()).collect(),
         }
@@ -215,11 +215,10 @@ impl Deployment {
 }
 
 /// Words of a scenario's `[network]` that say nothing to an arbiter.
-const SCENARIO_ONLY: [&str; 4] = ["delay", "framing", "oversubscription", "seed"];
+const SCENARIO_ONLY: [&str; 3] = ["delay", "framing", "oversubscription"];
 
 fn read_arbiters(table: &mut Table<'_>) -> Vec<String> {
-    let at = table.texts("at", |name| Ok(name.to_string()));
-    let at = at.or_else(|| Some(Vec::new())).unwrap_or_default();
+    let at = table.texts("at", |name| Ok(name.to_string())).unwrap_or_default();
     if at.is_empty() {
         table.wrong(
             "at",

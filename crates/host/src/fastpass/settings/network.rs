@@ -1,5 +1,7 @@
 //! The `[network]` table of a deployment: the scenario's own words for a network that exists.
 
+use std::fmt;
+
 use clearway_proto::fastpass::arbiter::PathParams;
 use clearway_proto::fastpass::paths::{FatTreeShape, PathError, Racks};
 use clearway_proto::parameter::{Parameter, ParameterReader};
@@ -29,6 +31,18 @@ pub enum Shape {
         /// Ports of each switch.
         k: u32,
     },
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Shape::Star { hosts } => write!(f, "a star of {hosts} hosts"),
+            Shape::LeafSpine { leaves, spines, hosts_per_leaf } => {
+                write!(f, "{leaves} leaves of {hosts_per_leaf} hosts under {spines} spines")
+            }
+            Shape::FatTree { k } => write!(f, "a fat tree of switches with {k} ports"),
+        }
+    }
 }
 
 /// A network.

@@ -197,10 +197,6 @@ fn plain(value: &Value) -> String {
 }
 
 impl ParameterReader for Table<'_> {
-    fn value<T: Shown>(&mut self, parameter: &Parameter<T>, default: T) -> T {
-        self.optional(parameter, "").unwrap_or(default)
-    }
-
     fn optional<T: Shown>(&mut self, parameter: &Parameter<T>, _otherwise: &'static str) -> Option<T> {
         let range = &parameter.range;
         self.take(parameter.name, |value| {

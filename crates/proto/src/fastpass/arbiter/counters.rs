@@ -68,3 +68,17 @@ pub struct ArbiterCounters {
     /// Watchdogs of ranks that there are not, of this arbiter's own rank, or of terms that are not theirs.
     pub bad_watchdogs: u64,
 }
+
+impl ArbiterCounters {
+    /// Requests, demands, reports and watchdogs that could not be true or were too many.
+    pub fn rejected(&self) -> u64 {
+        let requests = self.unknown_source + self.flooding + self.absurd_term + self.absurd_clock;
+        let demands = self.unknown_destination + self.own_destination + self.backwards + self.over_limit;
+        requests + demands + self.bad_reports + self.bad_watchdogs
+    }
+
+    /// Slots that were demanded, and are neither granted nor forgotten.
+    pub fn outstanding(&self) -> u64 {
+        self.demanded.saturating_sub(self.granted + self.forgotten)
+    }
+}

@@ -1,5 +1,7 @@
 //! What a link of a network is called.
 
+use core::fmt;
+
 use crate::fastpass::fcp::Address;
 
 /// A link, in one direction.
@@ -41,4 +43,21 @@ pub enum Link {
     FromEndpoint(Address),
     /// From a rack to an endpoint.
     ToEndpoint(Address),
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Link::FromRack { rack, switch } => write!(f, "rack {rack} to switch {switch}"),
+            Link::ToRack { rack, switch } => write!(f, "switch {switch} to rack {rack}"),
+            Link::ToCore { pod, aggregation, core } => {
+                write!(f, "switch {aggregation} of pod {pod} to core {core}")
+            }
+            Link::FromCore { pod, aggregation, core } => {
+                write!(f, "core {core} to switch {aggregation} of pod {pod}")
+            }
+            Link::FromEndpoint(address) => write!(f, "endpoint {address} to its rack"),
+            Link::ToEndpoint(address) => write!(f, "rack to endpoint {address}"),
+        }
+    }
 }

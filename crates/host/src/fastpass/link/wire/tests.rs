@@ -1,5 +1,7 @@
 //! Two wires, and what is done to datagrams between them.
 
+use clearway_proto::fastpass::fcp::Watchdog;
+
 use super::*;
 use crate::datagram::seal::Secret;
 
@@ -36,7 +38,8 @@ fn sealed(wire: &mut Wire, peer: Peer, text: &[u8]) -> Vec<u8> {
         to[..text.len()].copy_from_slice(text);
         text.len()
     };
-    let (length, _) = wire.seal(peer, &mut buffer, write).expect("there is a session");
+    let number = wire.sessions(peer).next().expect("there is a session");
+    let (length, _) = wire.seal(number, &mut buffer, write).expect("it is open");
     buffer.truncate(length);
     buffer
 }
@@ -56,7 +59,7 @@ fn a_packet_is_the_peers_and_comes_once() {
     assert_eq!(opened(&mut arbiter, address(1), &datagram), None);
     assert_eq!(arbiter.ignored(), Ignored { replayed: 1, ..Ignored::default() });
     let mut buffer = [0; 2048];
-    assert_eq!(endpoint.seal(Peer::Arbiter(1), &mut buffer, |_| 0), None);
+    assert_eq!(endpoint.write(Peer::Arbiter(1), &Packet::Watchdog(Watchdog::default()), &mut buffer), None);
 }
 
 #[test]
