@@ -35,10 +35,11 @@ const MOST_SLOPE: f64 = 134_217_728.0;
 pub const BYTES: usize = 15 * 8;
 
 /// Swift's defaults for a kernel's TCP. A target holds the round trip of a path through two kernels that share their processors with
-/// applications, and some queue; 250 us to 1 ms is measured to fill 1 Gb/s with 1 to 64 flows (docs/HOST.md).
+/// applications, and some queue: 350 us to 1.1 ms is measured to fill 1 Gb/s with 1 to 64 flows, and processors with 16 (docs/HOST.md; why not
+/// less: docs/DESIGN.md).
 pub fn defaults() -> SwiftParams {
     SwiftParams {
-        base_target: Span::from_us(250),
+        base_target: Span::from_us(350),
         fs_range: Span::from_us(750),
         fs_min_cwnd: 0.1,
         fs_max_cwnd: 100.0,
