@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path("crates/host/bpf")
-PROGRAMS = ["rates", "swift"]
+PROGRAMS = ["rates", "relay", "swift"]
 MADE_OF = FOLDER / "made_of.json"
-SOURCES = ["kernel.h", "rates.bpf.c", "swift.bpf.c", "swift_window.h"]
+SOURCES = ["kernel.h", "rates.bpf.c", "relay.bpf.c", "swift.bpf.c", "swift_window.h"]
 FLAGS = ["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]
 REMEDY = "build them anew: python -m tools.bpf --build (needs clang)"
 PACKAGES = "install them (Debian and Ubuntu: apt-get install clang llvm libbpf-dev)"

@@ -22,7 +22,7 @@ class Bar:
     kind: Literal["least", "most"]
     limit: float
     of: str = "swift"
-    """What it is a bar of: `swift` in the kernel's TCP, `testbed` or `fastpass`."""
+    """What it is a bar of: `swift` in the kernel's TCP, `testbed`, `fastpass` or `swing`."""
 
     @property
     def reached(self) -> bool:

@@ -1,4 +1,4 @@
-"""Swift, a testbed and Fastpass held against their bars, a line a bar: `python -m tools.hosts bench`."""
+"""Swift, a testbed, Fastpass and a relay against their bars, a line a bar: `python -m tools.hosts bench`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tools.hosts import fastpass, swift, testbed
+from tools.hosts import fastpass, swift, swing, testbed
 from tools.hosts.bars import Bar, Pairs, measured, middle, skipped
 from tools.hosts.load import Outcome, load
 from tools.hosts.machine import UnavailableError, demand
@@ -24,7 +24,7 @@ class Effort:
     """How often and how long is measured."""
 
     repeats: int = 5
-    starving_runs: int = 20
+    starving_runs: int = 100
     soak_s: int = 30
     most_seconds: int = 8
     """For a run; none is longer than its measurement wants it."""
@@ -58,6 +58,7 @@ def lines(effort: Effort) -> Iterator[str]:
         yield from (skipped(name, reason) for name, _ in measurements)
     yield from testbed.lines(effort.repeats, effort.soak_s)
     yield from fastpass.lines(effort.repeats, effort.seconds(4))
+    yield from swing.lines(effort.repeats, effort.seconds(3))
 
 
 def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:

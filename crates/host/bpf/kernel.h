@@ -102,6 +102,37 @@ struct bpf_sock_ops {
     __u64 skb_hwtstamp;
 };
 
+/* include/uapi/linux/pkt_cls.h and include/uapi/linux/if_ether.h */
+#define TC_ACT_SHOT 2
+#define ETH_HLEN 14
+#define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
+
+/* The context of a program of a network device, up to what is used of it; part of the kernel's interface, too. */
+struct __sk_buff {
+    __u32 len;
+    __u32 pkt_type;
+    __u32 mark;
+    __u32 queue_mapping;
+    __u32 protocol;
+    __u32 vlan_present;
+    __u32 vlan_tci;
+    __u32 vlan_proto;
+    __u32 priority;
+    __u32 ingress_ifindex;
+    __u32 ifindex;
+    __u32 tc_index;
+    __u32 cb[5];
+    __u32 hash;
+    __u32 tc_classid;
+    __u32 data;
+    __u32 data_end;
+};
+
+struct bpf_spin_lock {
+    __u32 val;
+};
+
 #include <bpf/bpf_helpers.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -25,6 +25,10 @@ pub mod keys;
 #[cfg(target_os = "linux")]
 pub mod processor;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod realtime;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod relay;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod tcp;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod testbed;

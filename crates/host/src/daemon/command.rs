@@ -6,6 +6,8 @@ mod fastpass;
 mod keys;
 mod outcome;
 mod receiving;
+#[cfg(feature = "tcp")]
+mod relay;
 mod sending;
 mod status;
 #[cfg(feature = "tcp")]
@@ -43,9 +45,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::LiftLimits) => fastpass::lift_limits(),
         #[cfg(feature = "tcp")]
         Ok(Command::Tcp(command)) => tcp::tcp(&command),
+        #[cfg(feature = "tcp")]
+        Ok(Command::Relay(args)) => relay::relay(&args),
         #[cfg(not(feature = "tcp"))]
-        Ok(Command::Tcp(_)) => Err(Problem::new(
-            "this clearwayd was built without TCP, for want of libelf",
+        Ok(Command::Tcp(_) | Command::Relay(_)) => Err(Problem::new(
+            "this clearwayd was built without programs in the kernel, for want of libelf",
             "install libelf and zlib with their headers, and pkg-config (Debian and Ubuntu: apt-get install libelf-dev zlib1g-dev pkg-config), and build it anew",
         )),
         Err(problems) => {

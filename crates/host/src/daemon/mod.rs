@@ -13,4 +13,5 @@ pub mod output;
 pub mod report;
 pub mod service;
 pub mod stops;
+pub(crate) mod table;
 pub mod user;

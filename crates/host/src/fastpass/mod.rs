@@ -9,7 +9,6 @@ pub mod link;
 #[cfg(feature = "tcp")]
 pub mod rates;
 pub mod reach;
-pub mod release;
 pub mod serve;
 pub mod settings;
 pub mod slots;

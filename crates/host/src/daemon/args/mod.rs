@@ -4,6 +4,7 @@
 mod fastpass;
 mod keys;
 mod options;
+mod relay;
 mod swift;
 mod tcp;
 mod testbed;
@@ -27,6 +28,7 @@ pub use fastpass::FastpassArgs;
 pub use keys::KeysArgs;
 use options::STATUS;
 pub(crate) use options::{one_of, parse};
+pub use relay::RelayArgs;
 use swift::Swift;
 pub use tcp::{InstallArgs, KernelSwift, StatusArgs, TcpCommand};
 pub use testbed::{AgentArgs, AgentStatusArgs, LogForm, TestbedArgs};
@@ -61,6 +63,8 @@ pub enum Command {
     Arbiter(FastpassArgs),
     /// Be an endpoint of a Fastpass network.
     Endpoint(FastpassArgs),
+    /// Be a relay between two interfaces.
+    Relay(RelayArgs),
     /// Lift the limits of sockets when the endpoint that has started this has died.
     LiftLimits,
     /// See to Swift in the kernel's TCP.
@@ -202,6 +206,10 @@ enum Asked {
     /// Be an endpoint of a Fastpass network: have this host's traffic follow granted timeslots. Needs root.
     #[command(after_help = STATUS)]
     Endpoint(FastpassArgs),
+    /// Be Swing's relay at one end of a long lossless link: pass frames between two interfaces, and PAUSE where they must wait.
+    /// Needs root.
+    #[command(after_help = STATUS)]
+    Relay(RelayArgs),
     /// What an endpoint starts to lift the limits of sockets when it has died.
     #[command(hide = true)]
     LiftLimits,
@@ -233,6 +241,7 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
         Ok(CommandLine { asked: Some(Asked::Status(args)) }) => Ok(Command::Status(args)),
         Ok(CommandLine { asked: Some(Asked::Arbiter(args)) }) => Ok(Command::Arbiter(args)),
         Ok(CommandLine { asked: Some(Asked::Endpoint(args)) }) => Ok(Command::Endpoint(args)),
+        Ok(CommandLine { asked: Some(Asked::Relay(args)) }) => Ok(Command::Relay(args)),
         Ok(CommandLine { asked: Some(Asked::LiftLimits) }) => Ok(Command::LiftLimits),
         Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {

@@ -23,11 +23,11 @@ use crate::fastpass::kept::Kept;
 use crate::fastpass::link::node::Handle;
 use crate::fastpass::link::opening::Party;
 use crate::fastpass::link::wire::Peer;
-use crate::fastpass::release::SPIN;
 use crate::fastpass::serve::Doors;
 use crate::fastpass::settings::{endpoint_params, Deployment, Mode};
 use crate::fastpass::status::Shown;
 use crate::keys::Identity;
+use crate::realtime::SPIN;
 
 /// Is an arbiter until a signal comes.
 pub(super) fn arbiter(args: &FastpassArgs) -> Result<u8, Problem> {

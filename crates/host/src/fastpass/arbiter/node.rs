@@ -19,7 +19,7 @@ use crate::datagram::driver::{Arrival, Endpoint};
 use crate::fastpass::kept::Kept;
 use crate::fastpass::link::node::{sooner, Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
-use crate::fastpass::release;
+use crate::realtime;
 
 /// The time between two looks whether there is too much to do.
 const LOOK: Span = Span::from_secs(1);
@@ -259,7 +259,7 @@ impl Endpoint for ArbiterNode {
 }
 
 impl Node for ArbiterNode {
-    const PRIORITY: u8 = release::OF_ARBITERS;
+    const PRIORITY: u8 = realtime::OF_ARBITERS;
 
     type Seen = Seen;
 

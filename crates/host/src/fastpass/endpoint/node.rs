@@ -17,7 +17,7 @@ use crate::fastpass::carriage::{Carriage, Figures};
 use crate::fastpass::kept::Kept;
 use crate::fastpass::link::node::{sooner, Node, Start};
 use crate::fastpass::link::wire::{Ignored, LinkFigures, Peer, Wire};
-use crate::fastpass::release;
+use crate::realtime;
 
 /// The time between two looks at the clocks.
 const LOOK: Span = Span::from_secs(1);
@@ -297,7 +297,7 @@ impl driver::Endpoint for EndpointNode {
 }
 
 impl Node for EndpointNode {
-    const PRIORITY: u8 = release::OF_ENDPOINTS;
+    const PRIORITY: u8 = realtime::OF_ENDPOINTS;
 
     type Seen = Seen;
 

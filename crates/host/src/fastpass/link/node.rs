@@ -20,7 +20,7 @@ use crate::datagram::clock::{unix_at_start, Clock};
 use crate::datagram::driver::{drive, Endpoint, Waker};
 use crate::datagram::session::{self, random_id};
 use crate::datagram::socket::Socket;
-use crate::fastpass::release;
+use crate::realtime;
 
 /// The priority (`SO_PRIORITY`) of packets by which endpoints and arbiters speak: no shaper of UDP holds them up.
 pub const OWN_PRIORITY: u32 = 0xc1ea_0000;
@@ -104,7 +104,7 @@ impl<S: Send + 'static> Handle<S> {
         let (lose, lost) = unbounded_channel();
         let its_waker = waker.clone();
         let work = move || {
-            if !release::prepare(N::PRIORITY) {
+            if !realtime::prepare(N::PRIORITY) {
                 warn!("the thread that sends has no real-time priority, and sends late when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
             }
             let mut clock = Clock::start();

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use toml_edit::{Item, TableLike, Value};
 
 use super::network::Network;
-use super::table::Table;
 use crate::daemon::output::Problem;
+use crate::daemon::table::Table;
 use crate::fastpass::reach::{Place, Prefix};
 
 /// A machine of the deployment.

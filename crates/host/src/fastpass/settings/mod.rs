@@ -3,7 +3,6 @@
 
 mod hosts;
 mod network;
-mod table;
 mod timing;
 
 use std::path::Path;
@@ -16,15 +15,13 @@ use clearway_proto::fastpass::timeslots::Timeslots;
 use clearway_proto::parameter::{Parameter, ParameterReader, Parameters};
 use clearway_proto::units::{Rate, Span};
 use serde::{Deserialize, Serialize};
-use toml_edit::Document;
 
 use super::reach::{Place, Reach};
-use crate::daemon::line::place;
 use crate::daemon::output::Problem;
+use crate::daemon::table::{document, Table};
 pub use hosts::Host;
 use hosts::{check, read_hosts};
 pub use network::{Network, Shape};
-use table::Table;
 use timing::{endpoint_defaults, isolator_params, MODES};
 pub use timing::{endpoint_params, ArbiterSettings, Mode};
 
@@ -106,10 +103,7 @@ impl Deployment {
 
     /// Reads the text of a file.
     pub fn parse(text: &str) -> Result<Deployment, Vec<Problem>> {
-        let document = Document::parse(text).map_err(|error| {
-            let what = error.message().lines().collect::<Vec<_>>().join(" ");
-            vec![Problem::new(format!("{}{what}", place(text, error.span())), "a line is: key = value")]
-        })?;
+        let document = document(text).map_err(|problem| vec![problem])?;
         let mut problems = Vec::new();
         let mut root = Table::of(text, "", document.as_table(), None);
         let mut table = Table::new(text, "network", root.item("network"));

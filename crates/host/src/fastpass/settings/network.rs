@@ -7,7 +7,7 @@ use clearway_proto::fastpass::paths::{FatTreeShape, PathError, Racks};
 use clearway_proto::parameter::{Parameter, ParameterReader};
 use clearway_proto::units::{Bytes, Rate, RATES};
 
-use super::table::Table;
+use crate::daemon::table::Table;
 
 /// The shape of a network, as far as an arbiter needs to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,22 @@
 use std::ops::Range;
 
 use clearway_proto::parameter::{wanted, Conflict, Parameter, ParameterReader, Shown};
-use toml_edit::{Item, TableLike, Value};
+use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::daemon::args::{one_of, parse};
 use crate::daemon::line::place;
 use crate::daemon::output::Problem;
 
+/// Reads the text of a file.
+pub(crate) fn document(text: &str) -> Result<Document<&str>, Problem> {
+    Document::parse(text).map_err(|error| {
+        let what = error.message().lines().collect::<Vec<_>>().join(" ");
+        Problem::new(format!("{}{what}", place(text, error.span())), "a line is: key = value")
+    })
+}
+
 /// A table, and the names that were asked for in it.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     text: &'a str,
     /// Its name as messages have it, with a point behind it unless it is empty.
     prefix: String,
@@ -23,7 +31,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The table that an item is; one without values where there is no item.
-    pub(super) fn new(text: &'a str, name: &str, item: Option<&'a Item>) -> Table<'a> {
+    pub(crate) fn new(text: &'a str, name: &str, item: Option<&'a Item>) -> Table<'a> {
         let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
         let span = item.and_then(Item::span);
         let table = item.and_then(Item::as_table_like);
@@ -45,7 +53,7 @@ impl<'a> Table<'a> {
     }
 
     /// The table that a value within an array is.
-    pub(super) fn of(
+    pub(crate) fn of(
         text: &'a str,
         name: &str,
         table: &'a dyn TableLike,
@@ -63,13 +71,13 @@ impl<'a> Table<'a> {
     }
 
     /// The item of this name, if there is one.
-    pub(super) fn item(&mut self, name: &'static str) -> Option<&'a Item> {
+    pub(crate) fn item(&mut self, name: &'static str) -> Option<&'a Item> {
         self.names.push(name);
         self.values?.get(name)
     }
 
     /// Notes a problem with a value, or with the table where there is no such value.
-    pub(super) fn wrong(&mut self, name: &str, what: &str, remedy: Option<&str>) {
+    pub(crate) fn wrong(&mut self, name: &str, what: &str, remedy: Option<&str>) {
         if self.is_missing {
             return;
         }
@@ -79,7 +87,7 @@ impl<'a> Table<'a> {
     }
 
     /// The result of `read` for the value of this name; none where there is no value, or none that is right.
-    pub(super) fn take<T>(
+    pub(crate) fn take<T>(
         &mut self,
         name: &'static str,
         read: impl FnOnce(&Value) -> Result<T, String>,
@@ -100,7 +108,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text in quotes that `read` understands.
-    pub(super) fn text<T>(
+    pub(crate) fn text<T>(
         &mut self,
         name: &'static str,
         read: impl FnOnce(&str) -> Result<T, String>,
@@ -109,7 +117,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text that there must be.
-    pub(super) fn required<T>(
+    pub(crate) fn required<T>(
         &mut self,
         name: &'static str,
         example: &str,
@@ -123,7 +131,7 @@ impl<'a> Table<'a> {
     }
 
     /// Notes that there is no such table, if there is none.
-    pub(super) fn must_have_table(&mut self) {
+    pub(crate) fn must_have_table(&mut self) {
         if self.values.is_none() && self.problems.is_empty() {
             let name = self.prefix.trim_end_matches('.');
             self.problems.push(Problem::new(
@@ -136,14 +144,14 @@ impl<'a> Table<'a> {
     }
 
     /// Notes that a value is missing, unless one is there that is wrong.
-    pub(super) fn must_have(&mut self, name: &'static str) {
+    pub(crate) fn must_have(&mut self, name: &'static str) {
         if self.values.is_none_or(|table| !table.contains_key(name)) {
             self.wrong(name, "missing", None);
         }
     }
 
     /// Texts in quotes, each of which `read` understands; none where there is no such key.
-    pub(super) fn texts<T>(
+    pub(crate) fn texts<T>(
         &mut self,
         name: &'static str,
         read: impl Fn(&str) -> Result<T, String>,
@@ -158,7 +166,7 @@ impl<'a> Table<'a> {
     }
 
     /// Notes parameters that do not go together.
-    pub(super) fn conflicts(&mut self, conflicts: Vec<Conflict>) {
+    pub(crate) fn conflicts(&mut self, conflicts: Vec<Conflict>) {
         for conflict in conflicts {
             let message = conflict.message(|name| format!("{}{name}", self.prefix));
             self.problems.push(Problem::new(message, "change one of them"));
@@ -166,7 +174,7 @@ impl<'a> Table<'a> {
     }
 
     /// All that is wrong: what was noted, and names that nobody has asked for unless they are `others`.
-    pub(super) fn finish(mut self, others: &[&str]) -> Vec<Problem> {
+    pub(crate) fn finish(mut self, others: &[&str]) -> Vec<Problem> {
         let given: Vec<String> =
             self.values.into_iter().flat_map(TableLike::iter).map(|(name, _)| name.to_string()).collect();
         for name in given {

@@ -1,0 +1,37 @@
+//! The options of a relay.
+
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "doc comments are help texts, in which a bracket is no link"
+)]
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::testbed::LogForm;
+use crate::daemon::address::HostPort;
+
+/// The options of `clearwayd relay`.
+#[derive(Args, Clone, Debug, PartialEq)]
+#[group(skip)]
+pub struct RelayArgs {
+    /// The interface to the local switch.
+    #[arg(long, value_name = "INTERFACE")]
+    pub local: String,
+    /// The interface to the long link.
+    #[arg(long, value_name = "INTERFACE")]
+    pub remote: String,
+    /// The TOML file of the relay: one table, [relay], with the rate, the delay and the lossless priorities.
+    #[arg(long, value_name = "FILE", required_unless_present = "remove")]
+    pub config: Option<PathBuf>,
+    /// Take from both interfaces what a relay has left there. Without a relay, nothing passes between them from then on.
+    #[arg(long, conflicts_with = "config")]
+    pub remove: bool,
+    /// The address at which Prometheus reads /metrics by HTTP. Without it: nowhere.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub metrics: Option<HostPort>,
+    /// How the log is written to standard error [default: text].
+    #[arg(long, value_name = "FORM")]
+    pub log: Option<LogForm>,
+}

@@ -1,0 +1,136 @@
+//! `clearwayd relay`: Swing's relay between two interfaces.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_proto::parameter::Shown;
+use clearway_proto::units::Bytes;
+use tracing::info;
+
+use super::channels::runtime;
+use super::outcome::{addresses, trouble};
+use super::BAD_INPUT;
+use crate::daemon::args::{LogForm, RelayArgs};
+use crate::daemon::output::{print, Problem};
+use crate::daemon::service::Service;
+use crate::daemon::{http, log, stops};
+use crate::relay::device::{ports, remove, Devices};
+use crate::relay::page::page;
+use crate::relay::settings::Settings;
+use crate::relay::work::Handle;
+
+/// How often signals are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// A frame that waits takes up to this many times its bytes on the wire: the shortest do.
+const MEMORY_A_BYTE: u64 = 2;
+
+/// Is a relay until a signal comes, or takes away what one has left.
+pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
+    let Some(config) = &args.config else {
+        let ports = ports(&args.local, &args.remote)?;
+        remove(&ports)?;
+        print(&format!("nothing passes between {} and {} now\n", args.local, args.remote))?;
+        return Ok(0);
+    };
+    let settings = match Settings::read(config) {
+        Ok(settings) => settings,
+        Err(problems) => {
+            problems.iter().for_each(Problem::show);
+            return Ok(BAD_INPUT);
+        }
+    };
+    check_memory(&settings)?;
+    let ports = ports(&args.local, &args.remote)?;
+    if ports[0].mtu != settings.mtu {
+        let message = format!(
+            "relay.mtu is {}, and the MTU of {} and {} is {}",
+            settings.mtu, args.local, args.remote, ports[0].mtu
+        );
+        let remedy = format!("write mtu = \"{}B\": the planner counts frames of that length", ports[0].mtu);
+        return Err(Problem::new(message, &remedy));
+    }
+    let form = args.log.unwrap_or_default();
+    log::start(form)?;
+    match serve(args, settings, ports) {
+        // Whoever reads a log of JSON reads no other line.
+        Err(problem) if form == LogForm::Json => {
+            log::problem("process cannot go on", &problem);
+            Ok(stops::status().unwrap_or(BAD_INPUT))
+        }
+        done => done,
+    }
+}
+
+/// Sees whether there is memory for all that may wait.
+fn check_memory(settings: &Settings) -> Result<(), Problem> {
+    let params = &settings.params;
+    let room = (params.local_buffer.get() + params.remote_buffer.get()) * params.priorities as u64;
+    let wanted = room.saturating_mul(MEMORY_A_BYTE);
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let available = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    match available.map(|kib| kib * 1024) {
+        Some(available) if wanted > available => {
+            let message = format!(
+                "relay: up to {} may wait, for which {} of memory are wanted, and {} are there",
+                Bytes::new(room).shown(),
+                Bytes::new(wanted).shown(),
+                Bytes::new(available).shown()
+            );
+            Err(Problem::new(message, "check rate and delay, or set remote_buffer and local_buffer"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn serve(
+    args: &RelayArgs,
+    settings: Settings,
+    ports: [crate::relay::device::Device; 2],
+) -> Result<u8, Problem> {
+    let metrics = match &args.metrics {
+        Some(metrics) => Some(addresses("--metrics", metrics)?[0]),
+        None => None,
+    };
+    let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
+    runtime()?.block_on(async {
+        let metrics = http::bind(metrics).await?;
+        let params = settings.params.clone();
+        let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
+        info!(
+            version = env!("CARGO_PKG_VERSION"),
+            local = args.local,
+            remote = args.remote,
+            remote_buffer = params.remote_buffer.shown(),
+            xoff = params.xoff.shown(),
+            safety = params.safety.map(Shown::shown),
+            "relay starts"
+        );
+        print(&format!("relaying between {} and {}\n", args.local, args.remote))?;
+        if let Some(at) = metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()) {
+            print(&format!("metrics at http://{at}/metrics\n"))?;
+        }
+        if let Some(metrics) = metrics {
+            let handle = handle.clone();
+            tokio::spawn(http::serve(metrics, move || handle.look().as_ref().map_or_else(String::new, page)));
+        }
+        service.ready();
+        let mut look = tokio::time::interval(LOOK);
+        let status = loop {
+            look.tick().await;
+            if let Some(status) = stops::status() {
+                break status;
+            }
+            if handle.has_ended() {
+                let why = handle.end().err().map_or("its thread has ended".into(), |problem| problem.message);
+                return Err(Problem::bare(format!("the relay cannot go on: {why}")));
+            }
+            service.alive();
+        };
+        service.stopping();
+        handle.end()?;
+        info!(signal = status.saturating_sub(stops::STATUS), "process ends");
+        Ok(status)
+    })
+}

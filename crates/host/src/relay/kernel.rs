@@ -1,0 +1,146 @@
+//! The part in the kernel: the programs of `bpf/relay.bpf.c`, and where they are attached.
+//!
+//! They stay attached when the process that has loaded them ends, and pass everything on from then on: a dead relay is a wire.
+//! The next process replaces them in one step.
+
+use std::os::fd::AsFd;
+
+use clearway_proto::swing::relay::Port;
+use libbpf_rs::{
+    set_print, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, TcHook, TcHookBuilder,
+    TC_INGRESS,
+};
+
+use super::device::Devices;
+use super::lanes::Classes;
+use super::settings::Settings;
+use crate::tcp::kernel::{check_types, error, refused, KernelError};
+use crate::testbed::clock::monotonic_ns;
+
+/// The compiled `bpf/relay.bpf.c`.
+const OBJECT: &[u8] = include_bytes!("../../bpf/relay.bpf.o");
+/// The priority that is none.
+const NO_PRIORITY: u8 = 0xff;
+/// Priorities of a direction.
+const PRIORITIES: u32 = 8;
+/// The place of the programs among a port's filters.
+const HANDLE: u32 = 1;
+const PRIORITY: u32 = 1;
+
+/// What the kernel has counted of a lane: `struct lane`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneCounters {
+    /// Whether its frames go to the process.
+    pub is_closed: bool,
+    /// Frames passed on by the kernel.
+    pub passed: u64,
+    /// Bytes of those.
+    pub passed_bytes: u64,
+    /// Frames that went to the process.
+    pub stored: u64,
+    /// Frames passed on while the lane was closed, as the process was taken for dead.
+    pub passed_dead: u64,
+}
+
+/// The programs, attached.
+pub struct Kernel {
+    object: Object,
+    alive: MapHandle,
+    lanes: MapHandle,
+}
+
+/// The bytes of `struct setting`.
+fn setting(devices: &Devices, settings: &Settings) -> Vec<u8> {
+    let Classes { of_code_point, of_tag } = &settings.classes;
+    let priorities = of_code_point.iter().chain(of_tag).map(|priority| priority.unwrap_or(NO_PRIORITY));
+    let indices = devices.ports.iter().chain(&devices.stores).flat_map(|device| device.index.to_ne_bytes());
+    let dead_after_ns = settings.dead_after.as_ps() / 1000;
+    indices.chain(dead_after_ns.to_ne_bytes()).chain(priorities).collect()
+}
+
+fn map(object: &Object, name: &str) -> Result<MapHandle, KernelError> {
+    let map = object.maps().find(|map| map.name() == name).expect("the object has this map");
+    MapHandle::try_from(&map).map_err(|e| refused(&e))
+}
+
+/// The place of a program on a device.
+fn hook(object: &Object, program: &str, index: i32) -> TcHook {
+    let program = object.progs().find(|own| own.name() == program).expect("the object has it");
+    let mut hook = TcHookBuilder::new(program.as_fd())
+        .ifindex(index)
+        .replace(true)
+        .handle(HANDLE)
+        .priority(PRIORITY)
+        .hook(TC_INGRESS);
+    hook.create().ok();
+    hook
+}
+
+fn unattached(device: &str, e: &libbpf_rs::Error) -> KernelError {
+    error(format!("{device}: the relay's program cannot be attached: {e}"), "run it as root")
+}
+
+impl Kernel {
+    /// Loads the programs and puts them in the place of those that were there. Frames come to the devices from then on.
+    pub fn open(devices: &Devices, settings: &Settings) -> Result<Kernel, KernelError> {
+        check_types()?;
+        set_print(None);
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
+        for mut map in open.maps_mut() {
+            if map.name().to_string_lossy().ends_with(".rodata") {
+                map.set_initial_value(&setting(devices, settings)).map_err(|e| refused(&e))?;
+            }
+        }
+        let object = open.load().map_err(|e| refused(&e))?;
+        let (alive, lanes) = (map(&object, "alive")?, map(&object, "lanes")?);
+        let kernel = Kernel { object, alive, lanes };
+        kernel.set_alive(true)?;
+        for (store, program) in devices.stores.iter().zip(["relay_sent_local", "relay_sent_remote"]) {
+            let attached = hook(&kernel.object, program, store.index).attach();
+            attached.map_err(|e| unattached(&store.name, &e))?;
+        }
+        for (port, program) in devices.ports.iter().zip(["relay_local", "relay_remote"]) {
+            let attached = hook(&kernel.object, program, port.index).attach();
+            attached.map_err(|e| unattached(&port.name, &e))?;
+        }
+        Ok(kernel)
+    }
+
+    /// Tells the kernel that the process is alive, or that it passes everything on from here on.
+    pub fn set_alive(&self, is_alive: bool) -> Result<(), KernelError> {
+        let at = if is_alive { monotonic_ns() } else { 0 };
+        let set = self.alive.update(&0_u32.to_ne_bytes(), &at.to_ne_bytes(), MapFlags::ANY);
+        set.map_err(|e| error(format!("the relay's sign of life: {e}"), "run it as root"))
+    }
+
+    /// Opens a lane of which the process has got so many frames, unless more are on their way to it. Returns whether it is open.
+    pub fn open_lane(&mut self, port: Port, priority: u8, got: u64) -> Result<bool, KernelError> {
+        let words = [port as u32, priority.into()].map(u32::to_ne_bytes);
+        let mut command: Vec<u8> = words.iter().flatten().copied().collect();
+        command.extend(got.to_ne_bytes());
+        command.extend([0; 8]);
+        let mut programs = self.object.progs_mut();
+        let program = programs.find(|own| own.name() == "relay_command").expect("the object has it");
+        let input = ProgramInput { context_in: Some(&mut command), ..ProgramInput::default() };
+        let ran =
+            program.test_run(input).map_err(|e| error(format!("a relay's lane: {e}"), "run it as root"))?;
+        debug_assert_eq!(ran.return_value, 0, "a lane that there is");
+        Ok(command[16..20] == 0_u32.to_ne_bytes())
+    }
+
+    /// What the kernel has counted of each of these priorities that come in on a port.
+    pub fn counters(&self, port: Port, priority: u8) -> Result<LaneCounters, KernelError> {
+        let key = port as u32 * PRIORITIES + u32::from(priority);
+        let found = self.lanes.lookup(&key.to_ne_bytes(), MapFlags::ANY);
+        let bytes = found.map_err(|e| error(format!("a relay's lane: {e}"), "run it as root"))?;
+        let bytes = bytes.expect("the map has it");
+        let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        Ok(LaneCounters {
+            is_closed: bytes[4..8] != [0; 4],
+            passed: word(8),
+            passed_bytes: word(16),
+            stored: word(24),
+            passed_dead: word(32),
+        })
+    }
+}

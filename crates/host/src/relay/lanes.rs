@@ -1,0 +1,370 @@
+//! The frames that wait in a relay, and what it says: the machine of `clearway-proto` with frames as bytes. No I/O, no clock.
+//!
+//! A *lane* is a lossless priority in one direction. Whoever drives this passes the frames of open lanes on by itself and hands over
+//! those of closed ones, with every PFC frame; a PAUSE has closed its lane before its PFC frame is handed over. A lane is opened again
+//! when nothing of it waits and its port may send ([`Lanes::openable`]).
+//!
+//! What waited leaves at the rate of the link, as the next port holds no more than one link can bring.
+
+use std::collections::VecDeque;
+
+use clearway_proto::pfc::frame::{NotPfc, PfcFrame, BYTES, MAC_CONTROL, PRIORITIES};
+use clearway_proto::pfc::quanta::{lasting, LONGEST};
+use clearway_proto::swing::relay::{Admission, Pfc, Port, Relay, RelayParams};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
+
+/// What a frame takes on the wire besides its bytes: check sequence, preamble and gap.
+const AROUND: u64 = 24;
+/// The bytes of the shortest frame, without its check sequence.
+const SHORTEST: u64 = 60;
+/// A way out that was late makes up for this much, at once: timers of hosts are not as exact as frames are short.
+const MADE_UP: Span = Span::from_us(200);
+/// A lane is opened when it has had nothing to wait for so long: not in each gap between two PAUSEs.
+const LINGERS: Span = Span::from_ms(1);
+
+/// Both ports.
+pub const PORTS: [Port; 2] = [Port::Local, Port::Remote];
+
+/// The other port.
+pub fn across(port: Port) -> Port {
+    match port {
+        Port::Local => Port::Remote,
+        Port::Remote => Port::Local,
+    }
+}
+
+/// What came over a port and was not passed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Frames for which there was no room.
+    pub overflow: u64,
+    /// PFC frames that end too early, have bits of no priority, or another destination.
+    pub malformed: u64,
+    /// PAUSE frames of the whole link, and MAC control frames of other kinds.
+    pub not_pfc: u64,
+    /// Priorities in PFC frames that are not lossless here.
+    pub not_lossless: u64,
+}
+
+/// What a port has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortFigures {
+    /// PAUSEs that came, by priority and frame.
+    pub pauses_received: u64,
+    /// RESUMEs that came.
+    pub resumes_received: u64,
+    /// PAUSEs sent.
+    pub pauses_sent: u64,
+    /// RESUMEs sent.
+    pub resumes_sent: u64,
+    /// Frames that came in and were stored.
+    pub stored: u64,
+    /// What came in and was not passed on.
+    pub refused: Refused,
+}
+
+/// What is known of a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneFigures {
+    /// Bytes that wait, as the link counts them.
+    pub waiting: u64,
+    /// The most bytes that ever waited.
+    pub peak: u64,
+    /// Frames that wait.
+    pub frames: u64,
+    /// Whether its port is told to pause.
+    pub is_paused: bool,
+    /// Whether the other end of the port that it comes in on is held by the relay's own rules.
+    pub is_held: bool,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    waiting: VecDeque<Vec<u8>>,
+    /// Frames that were handed over.
+    got: u64,
+    is_closed: bool,
+    /// Since when it could be open; none while it could not.
+    idle_since: Option<Time>,
+    peak: u64,
+}
+
+/// The way out of a port.
+#[derive(Debug)]
+struct Way {
+    source: [u8; 6],
+    /// When the link has sent what it was given.
+    free_at: Time,
+    /// The lane whose turn it is.
+    next: usize,
+    /// What is said to the neighbour on the way to leave.
+    parting: Option<PfcFrame>,
+    figures: PortFigures,
+}
+
+/// A relay's lanes. The `in` of a name is the port that frames come in on.
+#[derive(Debug)]
+pub struct Lanes {
+    relay: Relay,
+    rate: Rate,
+    /// The priority of each lane of a direction.
+    priorities: Vec<u8>,
+    /// By the port that their frames come in on.
+    directions: [Vec<Lane>; 2],
+    ways: [Way; 2],
+    /// When both neighbours are told again to pause, as the relay is about to leave; none while it is not.
+    leaves: Option<Time>,
+}
+
+/// The bytes of a frame as the link counts them.
+pub fn on_the_wire(length: usize) -> Bytes {
+    Bytes::new((length as u64).max(SHORTEST) + AROUND)
+}
+
+impl Lanes {
+    /// Lanes of these priorities, all of them open. `sources` are the addresses of the ports, L and R. Panics on parameters that
+    /// conflict, or that are for another number of priorities.
+    pub fn new(params: &RelayParams, priorities: &[u8], sources: [[u8; 6]; 2]) -> Lanes {
+        assert_eq!(params.priorities, priorities.len());
+        let lanes = || priorities.iter().map(|_| Lane::default()).collect();
+        let figures = PortFigures::default();
+        let way = |source| Way { source, free_at: Time::ZERO, next: 0, parting: None, figures };
+        Lanes {
+            relay: Relay::new(params),
+            rate: params.rate,
+            priorities: priorities.to_vec(),
+            directions: [lanes(), lanes()],
+            ways: sources.map(way),
+            leaves: None,
+        }
+    }
+
+    /// A frame of a closed lane, of the lane of this priority, or a MAC control frame came in on `port`.
+    pub fn handle_frame(&mut self, port: Port, priority: Option<u8>, frame: &[u8], now: Time) {
+        let lane = priority.and_then(|priority| self.priorities.iter().position(|own| *own == priority));
+        match lane {
+            Some(lane) => self.store(port, lane, frame, now),
+            None => self.obey(port, frame, now),
+        }
+    }
+
+    fn store(&mut self, port: Port, number: usize, frame: &[u8], now: Time) {
+        let lane = &mut self.directions[port as usize][number];
+        (lane.got, lane.is_closed, lane.idle_since) = (lane.got + 1, true, None);
+        let figures = &mut self.ways[port as usize].figures;
+        match self.relay.frame_arrived(port, number, on_the_wire(frame.len()), now) {
+            Admission::Dropped => figures.refused.overflow += 1,
+            Admission::Accepted => {
+                figures.stored += 1;
+                lane.waiting.push_back(frame.to_vec());
+                lane.peak = lane.peak.max(self.relay.waiting(port, number).get());
+            }
+        }
+    }
+
+    /// Reads a MAC control frame.
+    fn obey(&mut self, port: Port, frame: &[u8], now: Time) {
+        let figures = &mut self.ways[port as usize].figures;
+        let said = match PfcFrame::parse(frame) {
+            Ok(said) => said,
+            Err(NotPfc::LinkPause | NotPfc::Opcode(_) | NotPfc::Traffic) => {
+                figures.refused.not_pfc += 1;
+                return;
+            }
+            Err(NotPfc::Truncated | NotPfc::Elsewhere | NotPfc::Classes(_)) => {
+                figures.refused.malformed += 1;
+                return;
+            }
+        };
+        let quanta = said.quanta.iter().enumerate();
+        for (priority, quanta) in quanta.filter_map(|(priority, quanta)| Some((priority, (*quanta)?))) {
+            let Some(number) = self.priorities.iter().position(|own| usize::from(*own) == priority) else {
+                figures.refused.not_lossless += 1;
+                continue;
+            };
+            if quanta == 0 {
+                figures.resumes_received += 1;
+            } else {
+                figures.pauses_received += 1;
+                // What came in on the other port goes out of this one.
+                let lane = &mut self.directions[across(port) as usize][number];
+                (lane.is_closed, lane.idle_since) = (true, None);
+            }
+            self.relay.pause_received(port, number, quanta, now);
+        }
+    }
+
+    /// Hands what may leave on `port` to `send`, PFC frames first, and returns whether there was anything. What `send` refuses, by
+    /// returning `false`, stays.
+    pub fn transmit(&mut self, port: Port, now: Time, mut send: impl FnMut(&[u8]) -> bool) -> bool {
+        if let Some(said) = self.poll_pfc(port) {
+            let way = &mut self.ways[port as usize];
+            for quanta in said.quanta.iter().flatten() {
+                match quanta {
+                    0 => way.figures.resumes_sent += 1,
+                    _ => way.figures.pauses_sent += 1,
+                }
+            }
+            let bytes: [u8; BYTES] = said.to_bytes(way.source);
+            // A PFC frame that is lost is what the link itself may do; the next one repeats it.
+            send(&bytes);
+            return true;
+        }
+        let way = &mut self.ways[port as usize];
+        if way.free_at > now {
+            return false;
+        }
+        let (lanes, count) = (&mut self.directions[across(port) as usize], self.priorities.len());
+        let ready = (0..count)
+            .map(|turn| (way.next + turn) % count)
+            .find(|&number| !lanes[number].waiting.is_empty() && self.relay.may_begin(port, number, now));
+        let Some(number) = ready else { return false };
+        let frame = lanes[number].waiting.front().expect("one waits");
+        if !send(frame) {
+            return false;
+        }
+        let size = on_the_wire(frame.len());
+        lanes[number].waiting.pop_front();
+        let from = way.free_at.max(Time::from_ps(now.as_ps().saturating_sub(MADE_UP.as_ps())));
+        (way.free_at, way.next) = (from + self.rate.transmission(size), number + 1);
+        self.relay.frame_left(port, number, size, now);
+        true
+    }
+
+    /// The next PFC frame out of a port.
+    fn poll_pfc(&mut self, port: Port) -> Option<PfcFrame> {
+        if let Some(parting) = self.ways[port as usize].parting.take() {
+            return Some(parting);
+        }
+        // Who is about to leave lets nobody go on.
+        let says = |pfc: &Pfc| pfc.quanta > 0 || self.leaves.is_none();
+        let pfc = std::iter::from_fn(|| self.relay.poll_pfc(port)).find(says)?;
+        Some(PfcFrame::of(usize::from(self.priorities[pfc.priority]), pfc.quanta))
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.relay.poll_timeout() <= now {
+            self.relay.handle_timeout(now);
+        }
+        if self.leaves.is_some_and(|at| at <= now) {
+            self.leave(now);
+        }
+    }
+
+    /// Both neighbours are told to pause all lanes from here on, so that these run empty.
+    pub fn leave(&mut self, now: Time) {
+        self.leaves = Some(now + lasting(LONGEST, self.rate) / 2);
+        let mut frame = PfcFrame::default();
+        self.priorities.iter().for_each(|priority| frame.quanta[usize::from(*priority)] = Some(LONGEST));
+        self.ways.iter_mut().for_each(|way| way.parting = Some(frame));
+    }
+
+    /// Neighbours may go on where the port across is not paused: those hear the PAUSE of the other end of the wire from here on.
+    pub fn left(&mut self, now: Time) {
+        for port in PORTS {
+            let mut frame = PfcFrame::default();
+            for (number, priority) in self.priorities.iter().enumerate() {
+                if self.relay.may_begin(across(port), number, now) {
+                    frame.quanta[usize::from(*priority)] = Some(0);
+                }
+            }
+            self.ways[port as usize].parting = (frame != PfcFrame::default()).then_some(frame);
+        }
+    }
+
+    /// When to ask again for what may leave, if no frame comes before.
+    pub fn poll_timeout(&self, now: Time) -> Time {
+        let mut next = self.relay.poll_timeout().min(self.leaves.unwrap_or(Time::NEVER));
+        for port in PORTS {
+            for (number, lane) in self.directions[across(port) as usize].iter().enumerate() {
+                if !lane.waiting.is_empty() && self.relay.may_begin(port, number, now) {
+                    next = next.min(self.ways[port as usize].free_at);
+                }
+                next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
+            }
+        }
+        next
+    }
+
+    /// The closed lanes that have had nothing to wait for long enough, as the port that they come in on, their priority, and the
+    /// frames that were handed over of them.
+    pub fn openable(&mut self, now: Time) -> Vec<(Port, u8, u64)> {
+        let mut found = Vec::new();
+        for port in PORTS {
+            for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
+                if !lane.is_closed || !lane.waiting.is_empty() {
+                    continue;
+                }
+                if !self.relay.may_begin(across(port), number, now) {
+                    lane.idle_since = None;
+                    continue;
+                }
+                let since = *lane.idle_since.get_or_insert(now);
+                if now.since(since) >= LINGERS {
+                    found.push((port, self.priorities[number], lane.got));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a lane was opened: the kernel's answer. One that was not has frames on their way here.
+    pub fn opened(&mut self, port: Port, priority: u8, is_open: bool) {
+        let number = self.priorities.iter().position(|own| *own == priority);
+        let lane = &mut self.directions[port as usize][number.expect("a lane of this relay")];
+        (lane.is_closed, lane.idle_since) = (!is_open, None);
+    }
+
+    /// Returns whether nothing waits and every lane is open.
+    pub fn is_idle(&self) -> bool {
+        self.directions.iter().flatten().all(|lane| !lane.is_closed && lane.waiting.is_empty())
+    }
+
+    /// What a port has done.
+    pub fn port(&self, port: Port) -> PortFigures {
+        self.ways[port as usize].figures
+    }
+
+    /// What is known of each lane that comes in on a port, with its priority.
+    pub fn lanes(&self, port: Port, now: Time) -> impl Iterator<Item = (u8, LaneFigures)> + '_ {
+        self.priorities.iter().zip(&self.directions[port as usize]).enumerate().map(
+            move |(number, (priority, lane))| {
+                let figures = LaneFigures {
+                    waiting: self.relay.waiting(port, number).get(),
+                    peak: lane.peak,
+                    frames: lane.waiting.len() as u64,
+                    is_paused: !self.relay.may_begin(across(port), number, now),
+                    is_held: port == Port::Remote && self.relay.holds(number),
+                };
+                (*priority, figures)
+            },
+        )
+    }
+}
+
+/// The priority of a frame, where it is one of traffic that says so: by its DSCP or by the tag of a VLAN.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// The priority of each code point; none: the frame is never stored.
+    pub of_code_point: [Option<u8>; 64],
+    /// The priority of each priority in a tag.
+    pub of_tag: [Option<u8>; PRIORITIES],
+}
+
+impl Classes {
+    /// The priority of a frame; none for MAC control frames, and for what is in no lane.
+    pub fn of(&self, frame: &[u8]) -> Option<u8> {
+        let word = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
+        match word(12)? {
+            MAC_CONTROL => None,
+            0x8100 | 0x88a8 => self.of_tag[usize::from(word(14)? >> 13)],
+            0x0800 => self.of_code_point[usize::from(frame.get(15)? >> 2)],
+            0x86dd => self.of_code_point[usize::from(word(14)? >> 6 & 63)],
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

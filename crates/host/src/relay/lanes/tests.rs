@@ -1,0 +1,214 @@
+//! Lanes driven by hand: a link of 1 Gb/s, on which a full frame takes some 12 us.
+
+use super::*;
+
+const R: u64 = 1_000_000_000;
+const SOURCES: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+fn params(priorities: usize) -> RelayParams {
+    RelayParams {
+        rate: Rate::from_bps(R),
+        priorities,
+        xoff: Bytes::new(6_000),
+        xon: Bytes::new(3_000),
+        local_buffer: Bytes::new(12_000),
+        remote_buffer: Bytes::new(30_000),
+        ..RelayParams::default()
+    }
+}
+
+fn lanes(priorities: &[u8]) -> Lanes {
+    Lanes::new(&params(priorities.len()), priorities, SOURCES)
+}
+
+/// A frame of traffic with a number in it, of 1476 bytes: 1500 on the wire.
+fn numbered(number: u8) -> Vec<u8> {
+    let mut frame = vec![0; 1476];
+    (frame[12], frame[14], frame[15], frame[20]) = (0x08, 0x45, 3 << 5, number);
+    frame
+}
+
+/// All that leaves on a port now: numbers of frames, and PFC frames.
+fn sent(lanes: &mut Lanes, port: Port, now: Time) -> (Vec<u8>, Vec<PfcFrame>) {
+    let (mut frames, mut said) = (Vec::new(), Vec::new());
+    while lanes.transmit(port, now, |frame| {
+        match PfcFrame::parse(frame) {
+            Ok(pfc) => said.push(pfc),
+            Err(_) => frames.push(frame[20]),
+        }
+        true
+    }) {}
+    (frames, said)
+}
+
+fn pause(lanes: &mut Lanes, port: Port, priority: usize, quanta: u16, now: Time) {
+    lanes.handle_frame(port, None, &PfcFrame::of(priority, quanta).to_bytes([9; 6]), now);
+}
+
+#[test]
+fn what_waits_leaves_in_order_at_the_rate_of_the_link() {
+    let mut lanes = lanes(&[3]);
+    pause(&mut lanes, Port::Remote, 3, LONGEST, us(0));
+    (0..4).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), us(1)));
+    assert_eq!(sent(&mut lanes, Port::Remote, us(100)).0, [0_u8; 0]);
+    assert_eq!(lanes.lanes(Port::Local, us(100)).next().unwrap().1.waiting, 6000);
+    pause(&mut lanes, Port::Remote, 3, 0, us(10_000));
+    // The way was idle for long: it makes up for some of that, and no more than waits.
+    let mut at = us(10_000);
+    let (mut frames, _) = sent(&mut lanes, Port::Remote, at);
+    assert_eq!(frames, [0, 1, 2, 3]);
+    // From there on it is as fast as the link.
+    frames.clear();
+    pause(&mut lanes, Port::Remote, 3, LONGEST, at);
+    (0..6).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), at));
+    (6..8).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), at));
+    pause(&mut lanes, Port::Remote, 3, 0, at);
+    let began = at;
+    loop {
+        frames.extend(sent(&mut lanes, Port::Remote, at).0);
+        if frames.len() == 8 {
+            break;
+        }
+        at = lanes.poll_timeout(at);
+        assert!(at < us(20_000), "{frames:?}");
+    }
+    assert_eq!(frames, [0, 1, 2, 3, 4, 5, 6, 7]);
+    // Four frames were ahead by 200 us less what they took: 152 us, in which twelve more could leave.
+    assert_eq!(at, began);
+    let at = at + Span::from_us(500);
+    pause(&mut lanes, Port::Remote, 3, LONGEST, at);
+    for round in 0..3 {
+        (0..8).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), at));
+        pause(&mut lanes, Port::Remote, 3, 0, at);
+        let left = sent(&mut lanes, Port::Remote, at).0.len();
+        // 200 us are 16.7 frames: the 17th begins in that time.
+        assert_eq!(left, [8, 8, 1][round], "round {round}");
+    }
+    assert_eq!(lanes.poll_timeout(at), at + Span::from_us(4));
+}
+
+#[test]
+fn a_pause_of_the_switch_is_obeyed_and_goes_on_to_the_far_relay() {
+    let mut lanes = lanes(&[3, 4]);
+    pause(&mut lanes, Port::Local, 4, 700, us(5));
+    let (_, said) = sent(&mut lanes, Port::Remote, us(5));
+    assert_eq!(said, [PfcFrame::of(4, 700)]);
+    lanes.handle_frame(Port::Remote, Some(4), &numbered(4), us(6));
+    lanes.handle_frame(Port::Remote, Some(3), &numbered(3), us(6));
+    assert_eq!(sent(&mut lanes, Port::Local, us(6)), (vec![3], vec![]), "the other priority is not paused");
+    // 700 quanta last 358.4 us.
+    assert_eq!(sent(&mut lanes, Port::Local, us(300)).0, [0_u8; 0]);
+    assert_eq!(sent(&mut lanes, Port::Local, us(364)).0, [4]);
+    let of = lanes.port(Port::Local);
+    assert_eq!((of.pauses_received, of.resumes_received), (1, 0));
+    assert_eq!(lanes.port(Port::Remote).pauses_sent, 1);
+}
+
+#[test]
+fn the_switch_is_told_to_pause_and_to_resume_and_what_finds_no_room_is_counted() {
+    let mut lanes = lanes(&[3]);
+    pause(&mut lanes, Port::Remote, 3, LONGEST, us(0));
+    for number in 0..9 {
+        lanes.handle_frame(Port::Local, Some(3), &numbered(number), us(1));
+        let (_, said) = sent(&mut lanes, Port::Local, us(1));
+        let expected = if number == 4 { vec![PfcFrame::of(3, LONGEST)] } else { vec![] };
+        assert_eq!(said, expected, "frame {number}: the fifth is the first above 6000 bytes");
+    }
+    assert_eq!(lanes.port(Port::Local).refused.overflow, 1, "eight fit 12000 bytes");
+    pause(&mut lanes, Port::Remote, 3, 0, us(2000));
+    let mut at = us(2000);
+    let mut said = Vec::new();
+    for _ in 0..40 {
+        sent(&mut lanes, Port::Remote, at);
+        said.extend(sent(&mut lanes, Port::Local, at).1);
+        at = at + Span::from_us(6);
+    }
+    assert_eq!(said, [PfcFrame::of(3, 0)]);
+}
+
+#[test]
+fn a_lane_is_opened_when_nothing_of_it_has_waited_for_a_while() {
+    let mut lanes = lanes(&[3]);
+    assert!(lanes.is_idle() && lanes.openable(us(0)).is_empty());
+    pause(&mut lanes, Port::Remote, 3, LONGEST, us(0));
+    lanes.handle_frame(Port::Local, Some(3), &numbered(0), us(1));
+    assert!(lanes.openable(us(10)).is_empty(), "its port is paused");
+    pause(&mut lanes, Port::Remote, 3, 0, us(100));
+    assert!(lanes.openable(us(100)).is_empty(), "a frame waits");
+    assert_eq!(sent(&mut lanes, Port::Remote, us(100)).0, [0]);
+    assert!(lanes.openable(us(101)).is_empty());
+    assert_eq!(lanes.poll_timeout(us(101)), us(101) + LINGERS);
+    assert_eq!(lanes.openable(us(1102)), [(Port::Local, 3, 1)]);
+    // The kernel says that one more is on its way here.
+    lanes.opened(Port::Local, 3, false);
+    assert!(lanes.openable(us(1103)).is_empty() && !lanes.is_idle());
+    lanes.handle_frame(Port::Local, Some(3), &numbered(1), us(1104));
+    assert_eq!(sent(&mut lanes, Port::Remote, us(1104)).0, [1]);
+    assert!(lanes.openable(us(1105)).is_empty());
+    assert_eq!(lanes.openable(us(2200)), [(Port::Local, 3, 2)]);
+    lanes.opened(Port::Local, 3, true);
+    assert!(lanes.is_idle());
+}
+
+#[test]
+fn one_that_leaves_pauses_both_neighbours_and_lets_them_go_on_at_the_end() {
+    let mut lanes = lanes(&[0, 7]);
+    pause(&mut lanes, Port::Remote, 7, LONGEST, us(0));
+    lanes.handle_frame(Port::Local, Some(7), &numbered(1), us(1));
+    lanes.leave(us(2));
+    let mut all = PfcFrame::of(0, LONGEST);
+    all.quanta[7] = Some(LONGEST);
+    for port in PORTS {
+        assert_eq!(sent(&mut lanes, port, us(2)).1, [all]);
+        assert_eq!(sent(&mut lanes, port, us(3)).1, []);
+    }
+    // Repeated within the 33.5 ms that it lasts.
+    let repeated = lanes.poll_timeout(us(3));
+    assert!(repeated <= us(2) + lasting(LONGEST, Rate::from_bps(R)) / 2);
+    lanes.handle_timeout(us(17_000));
+    assert_eq!(sent(&mut lanes, Port::Local, us(17_000)).1, [all]);
+    sent(&mut lanes, Port::Remote, us(17_000));
+    // The far end still pauses priority 7: so the switch is not let go in that.
+    lanes.left(us(17_001));
+    assert_eq!(sent(&mut lanes, Port::Local, us(17_001)).1, [PfcFrame::of(0, 0)]);
+    let mut all = PfcFrame::of(0, 0);
+    all.quanta[7] = Some(0);
+    assert_eq!(sent(&mut lanes, Port::Remote, us(17_001)).1, [all]);
+}
+
+#[test]
+fn what_is_no_pfc_frame_of_a_lane_is_counted() {
+    let mut lanes = lanes(&[3]);
+    let good = PfcFrame::of(5, 9).to_bytes([9; 6]);
+    lanes.handle_frame(Port::Local, None, &good, us(0));
+    lanes.handle_frame(Port::Local, None, &good[..20], us(0));
+    let mut other = good;
+    other[14] = 0;
+    lanes.handle_frame(Port::Local, None, &other, us(0));
+    let found = lanes.port(Port::Local).refused;
+    assert_eq!(found, Refused { overflow: 0, malformed: 1, not_pfc: 1, not_lossless: 1 });
+    assert!(lanes.is_idle());
+}
+
+#[test]
+fn a_frames_priority_is_that_of_its_code_point_or_of_its_tag() {
+    let mut classes = Classes { of_code_point: [None; 64], of_tag: [None; 8] };
+    (classes.of_code_point[26], classes.of_tag[5]) = (Some(3), Some(4));
+    let frame = |head: &[u8]| {
+        let mut frame = vec![0; 60];
+        frame[12..12 + head.len()].copy_from_slice(head);
+        frame
+    };
+    let ipv4 = frame(&[0x08, 0x00, 0x45, 26 << 2 | 1]);
+    let ipv6 = frame(&[0x86, 0xdd, 0x60 | 26 >> 2, (26 << 6 & 0xff) as u8]);
+    assert_eq!([&ipv4, &ipv6].map(|frame| classes.of(frame)), [Some(3); 2]);
+    assert_eq!(classes.of(&frame(&[0x81, 0x00, 5 << 5, 1])), Some(4));
+    assert_eq!(classes.of(&frame(&[0x81, 0x00, 4 << 5, 1])), None);
+    assert_eq!(classes.of(&frame(&[0x08, 0x06])), None);
+    assert_eq!(classes.of(&PfcFrame::of(3, 1).to_bytes([9; 6])), None);
+    assert_eq!(classes.of(&[0; 9]), None);
+}

@@ -1,0 +1,83 @@
+//! A relay's metrics.
+
+use clearway_proto::swing::relay::Port;
+
+use super::kernel::LaneCounters;
+use super::lanes::{LaneFigures, PortFigures, PORTS};
+use super::work::Seen;
+use crate::daemon::metrics::Kind::{self, Counter, Gauge};
+use crate::daemon::metrics::Page;
+
+/// A metric of a port: its kind, its name, its meaning, and its value.
+type OfPort = (Kind, &'static str, &'static str, fn(&PortFigures) -> u64);
+/// A metric of a lane.
+type OfLane = (Kind, &'static str, &'static str, fn(&LaneFigures, &LaneCounters) -> u64);
+
+const OF_PORTS: [OfPort; 9] = [
+    (Counter, "pauses_received_total", "PAUSEs that came, by priority and frame.", |f| f.pauses_received),
+    (Counter, "resumes_received_total", "RESUMEs that came.", |f| f.resumes_received),
+    (Counter, "pauses_sent_total", "PAUSEs sent.", |f| f.pauses_sent),
+    (Counter, "resumes_sent_total", "RESUMEs sent.", |f| f.resumes_sent),
+    (Counter, "frames_stored_total", "Frames that came in and were stored.", |f| f.stored),
+    (Counter, "frames_dropped_total", "Frames for which there was no room.", |f| f.refused.overflow),
+    (
+        Counter,
+        "pfc_malformed_total",
+        "PFC frames that end too early or name priorities that there are not.",
+        |f| f.refused.malformed,
+    ),
+    (
+        Counter,
+        "control_ignored_total",
+        "MAC control frames that are not PFC, such as PAUSE of the whole link.",
+        |f| f.refused.not_pfc,
+    ),
+    (Counter, "pfc_ignored_total", "Priorities in PFC frames that are not lossless here.", |f| {
+        f.refused.not_lossless
+    }),
+];
+
+const OF_LANES: [OfLane; 10] = [
+    (Gauge, "waiting_bytes", "Bytes that wait, as the link counts them.", |f, _| f.waiting),
+    (Gauge, "waiting_peak_bytes", "The most bytes that ever waited.", |f, _| f.peak),
+    (Gauge, "waiting_frames", "Frames that wait.", |f, _| f.frames),
+    (Gauge, "paused", "Whether the port that they leave on is told to pause.", |f, _| f.is_paused.into()),
+    (Gauge, "held", "Whether the far relay is held, as room would run out.", |f, _| f.is_held.into()),
+    (Gauge, "closed", "Whether frames go to the process.", |_, c| c.is_closed.into()),
+    (Counter, "frames_passed_total", "Frames that the kernel passed on.", |_, c| c.passed),
+    (Counter, "bytes_passed_total", "Bytes that the kernel passed on.", |_, c| c.passed_bytes),
+    (Counter, "frames_to_process_total", "Frames that went to the process.", |_, c| c.stored),
+    (
+        Counter,
+        "frames_passed_dead_total",
+        "Frames that the kernel passed on out of their turn, as the process was not alive.",
+        |_, c| c.passed_dead,
+    ),
+];
+
+/// The name of a port.
+fn name(port: Port) -> &'static str {
+    match port {
+        Port::Local => "local",
+        Port::Remote => "remote",
+    }
+}
+
+/// The page of metrics.
+pub fn page(seen: &Seen) -> String {
+    let mut page = Page::new("clearway_relay");
+    for (kind, metric, help, value) in OF_PORTS {
+        let values = PORTS.map(|port| (name(port), value(&seen.ports[port as usize])));
+        page.family(kind, metric, help, "port", values);
+    }
+    for (kind, metric, help, value) in OF_LANES {
+        let values = seen.lanes.iter().map(|(port, priority, figures, counters)| {
+            ([name(*port).to_string(), priority.to_string()], value(figures, counters))
+        });
+        page.pairs(kind, metric, help, ["from", "priority"], values);
+    }
+    let help = "Frames that could not be sent.";
+    page.one(Counter, "send_errors_total", help, seen.send_errors);
+    page.process(seen.uptime_ns);
+    page.text()
+}

@@ -1,0 +1,287 @@
+//! The thread of a relay, which moves frames between its devices and its lanes, and the handle that others have of it.
+
+use std::io::{self, ErrorKind};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use clearway_proto::swing::relay::Port;
+use clearway_proto::units::{Span, Time};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use tracing::{error, info, warn};
+use tun_rs::SyncDevice;
+
+use super::device::Devices;
+use super::kernel::{Kernel, LaneCounters};
+use super::lanes::{LaneFigures, Lanes, PortFigures, PORTS};
+use super::settings::Settings;
+use crate::daemon::output::Problem;
+use crate::datagram::clock::Clock;
+use crate::datagram::driver::Waker;
+use crate::realtime;
+use crate::tcp::kernel::KernelError;
+
+/// Frames that are read, or sent, before anything else is looked at.
+const BATCH: usize = 64;
+/// The longest time without a sign of life, and the longest sleep: the kernel takes for dead who is silent for longer than a
+/// multiple of it.
+const ALIVE: Span = Span::from_ms(1);
+/// The longest that a relay that is told to end waits for what it stores.
+const DRAINS: Span = Span::from_secs(5);
+/// The longest frame, in bytes.
+const LONGEST: usize = 65_600;
+
+/// A relay as it is seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// How long it has been running, in nanoseconds.
+    pub uptime_ns: u64,
+    /// Each port.
+    pub ports: [PortFigures; 2],
+    /// Each lane: the port that it comes in on, its priority, and what process and kernel know of it.
+    pub lanes: Vec<(Port, u8, LaneFigures, LaneCounters)>,
+    /// Frames that could not be sent.
+    pub send_errors: u64,
+}
+
+enum Command {
+    Look(Sender<Seen>),
+    End,
+}
+
+/// The handle of a relay at work. It ends in order when this is dropped.
+#[derive(Debug)]
+pub struct Handle {
+    commands: Mutex<Sender<Command>>,
+    waker: Waker,
+    thread: Mutex<Option<JoinHandle<Result<u64, KernelError>>>>,
+}
+
+impl Handle {
+    /// Starts a relay between the ports of these devices.
+    pub fn start(devices: Devices, settings: Settings) -> Result<Handle, Problem> {
+        let failed = |error: io::Error| Problem::bare(format!("the relay's thread: {error}"));
+        let waker = Waker::new().map_err(failed)?;
+        let (commands, received) = channel();
+        let (told, heard) = channel();
+        let its_waker = waker.clone();
+        let work = move || {
+            let kernel = match Kernel::open(&devices, &settings) {
+                Ok(kernel) => kernel,
+                Err(error) => {
+                    let _ = told.send(Err(error));
+                    return Ok(0);
+                }
+            };
+            let _ = told.send(Ok(()));
+            if !realtime::prepare(realtime::OF_RELAYS) {
+                warn!("the relay's thread has no real-time priority, and stands still when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
+            }
+            Work::new(devices, kernel, &settings).run(&its_waker, &received)
+        };
+        let thread = std::thread::Builder::new().name("relay".into()).spawn(work).map_err(failed)?;
+        let started = heard.recv().map_err(|_| Problem::bare("the relay's thread has failed"))?;
+        started?;
+        Ok(Handle { commands: Mutex::new(commands), waker, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// A snapshot; none if the thread has ended, which only an error does.
+    pub fn look(&self) -> Option<Seen> {
+        let (told, heard) = channel();
+        self.tell(Command::Look(told));
+        heard.recv().ok()
+    }
+
+    /// Returns whether the thread has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Ends it when all that is stored has left, or after some seconds. Returns the frames that were lost, or what had ended it.
+    pub fn end(&self) -> Result<u64, Problem> {
+        self.tell(Command::End);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ended = thread.map(JoinHandle::join);
+        let failed = |_| Err(error_of("the relay's thread has failed"));
+        Ok(ended.map_or(Ok(0), |ended| ended.unwrap_or_else(failed))?)
+    }
+
+    fn tell(&self, command: Command) {
+        let _ = self.commands.lock().unwrap_or_else(PoisonError::into_inner).send(command);
+        self.waker.wake();
+    }
+}
+
+fn error_of(message: &str) -> KernelError {
+    KernelError { message: message.into(), remedy: "report it".into() }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+struct Work {
+    devices: Devices,
+    kernel: Kernel,
+    lanes: Lanes,
+    settings: Settings,
+    clock: Clock,
+    started: Time,
+    alive_at: Time,
+    send_errors: u64,
+    buffer: Vec<u8>,
+}
+
+impl Work {
+    fn new(devices: Devices, kernel: Kernel, settings: &Settings) -> Work {
+        let sources = [devices.ports[0].address, devices.ports[1].address];
+        let clock = Clock::start();
+        let started = clock.now();
+        Work {
+            lanes: Lanes::new(&settings.params, &settings.priorities, sources),
+            devices,
+            kernel,
+            settings: settings.clone(),
+            clock,
+            started,
+            alive_at: started,
+            send_errors: 0,
+            buffer: vec![0; LONGEST],
+        }
+    }
+
+    /// Works until it is told to end. Returns the frames that were lost then.
+    fn run(mut self, waker: &Waker, commands: &Receiver<Command>) -> Result<u64, KernelError> {
+        let mut ends_at = None;
+        loop {
+            let read = self.receive();
+            let now = self.clock.now();
+            self.lanes.handle_timeout(now);
+            let sent = self.send(now);
+            self.open_lanes(now)?;
+            if self.alive_at <= now {
+                self.alive_at = now + ALIVE;
+                self.kernel.set_alive(true)?;
+            }
+            while let Ok(command) = commands.try_recv() {
+                match command {
+                    Command::Look(tell) => _ = tell.send(self.seen(now)?),
+                    Command::End => {
+                        self.lanes.leave(now);
+                        ends_at = Some(now + DRAINS);
+                    }
+                }
+            }
+            if ends_at.is_some_and(|at| self.lanes.is_idle() || at <= now) {
+                return self.end(now);
+            }
+            if !read && !sent {
+                self.rest(waker, now)?;
+            }
+        }
+    }
+
+    /// Lets everything pass from here on.
+    fn end(&mut self, now: Time) -> Result<u64, KernelError> {
+        self.lanes.left(now);
+        while self.send(now) {}
+        self.kernel.set_alive(false)?;
+        let lost: u64 =
+            PORTS.iter().flat_map(|port| self.lanes.lanes(*port, now)).map(|(_, lane)| lane.frames).sum();
+        if lost > 0 {
+            error!(frames = lost, "frames that waited are lost: their port was paused to the end");
+        }
+        info!("relay has left: the kernel passes everything on");
+        Ok(lost)
+    }
+
+    /// Reads what has come, of both ports, and returns whether there was anything.
+    fn receive(&mut self) -> bool {
+        let mut some = false;
+        for port in PORTS {
+            for _ in 0..BATCH {
+                let Ok(length) = self.devices.queues[port as usize].recv(&mut self.buffer) else { break };
+                let now = self.clock.now();
+                let frame = &self.buffer[..length];
+                self.lanes.handle_frame(port, self.settings.classes.of(frame), frame, now);
+                some = true;
+            }
+        }
+        some
+    }
+
+    /// Sends what may leave, on both ports, and returns whether there was anything.
+    fn send(&mut self, now: Time) -> bool {
+        let mut some = false;
+        for port in PORTS {
+            let (device, errors) = (&self.devices.queues[port as usize], &mut self.send_errors);
+            for _ in 0..BATCH {
+                if !self.lanes.transmit(port, now, |frame| write(device, frame, errors)) {
+                    break;
+                }
+                some = true;
+            }
+        }
+        some
+    }
+
+    fn open_lanes(&mut self, now: Time) -> Result<(), KernelError> {
+        for (port, priority, got) in self.lanes.openable(now) {
+            let is_open = self.kernel.open_lane(port, priority, got)?;
+            self.lanes.opened(port, priority, is_open);
+        }
+        Ok(())
+    }
+
+    fn rest(&self, waker: &Waker, now: Time) -> Result<(), KernelError> {
+        let until = self.lanes.poll_timeout(now).min(self.alive_at);
+        let sleep = Duration::from_nanos(until.since(self.clock.now()).as_ps() / 1000);
+        let timeout = Timespec::try_from(sleep).ok();
+        let [local, remote] = &self.devices.queues;
+        let files = &mut [
+            PollFd::new(local, PollFlags::IN),
+            PollFd::new(remote, PollFlags::IN),
+            PollFd::new(waker, PollFlags::IN),
+        ];
+        match poll(files, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error_of(&format!("the relay's devices: {error}"))),
+        }
+        if !files[2].revents().is_empty() {
+            waker.clear();
+        }
+        Ok(())
+    }
+
+    fn seen(&self, now: Time) -> Result<Seen, KernelError> {
+        let mut lanes = Vec::new();
+        for port in PORTS {
+            for (priority, figures) in self.lanes.lanes(port, now) {
+                lanes.push((port, priority, figures, self.kernel.counters(port, priority)?));
+            }
+        }
+        Ok(Seen {
+            uptime_ns: now.since(self.started).as_ps() / 1000,
+            ports: PORTS.map(|port| self.lanes.port(port)),
+            lanes,
+            send_errors: self.send_errors,
+        })
+    }
+}
+
+/// Writes a frame to a device, and returns whether it is done with: a device without room takes it later.
+fn write(device: &SyncDevice, frame: &[u8], errors: &mut u64) -> bool {
+    match device.send(frame) {
+        Ok(_) => true,
+        Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+        Err(_) => {
+            *errors += 1;
+            true
+        }
+    }
+}

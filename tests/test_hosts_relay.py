@@ -1,0 +1,261 @@
+"""Swing's relay between two interfaces of a namespace, with PFC frames from both ends.
+
+Needs root, a kernel with BTF and TAP devices, ip, tc, curl and iperf3: where one is missing, the tests are
+skipped and say which.
+"""
+
+import json
+import platform
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.hosts.frames import ADDRESSES, LONGEST, PRIORITY, TRAFFIC_CLASS
+from tools.hosts.machine import UnavailableError, demand, run
+from tools.hosts.swift import DAEMON
+from tools.hosts.wire import LOCAL, REMOTE, Wire, helper, inside, relay, round_trips_us, wire
+
+CONFIG = f"""[relay]
+rate = "100Mbps"
+delay = "400us"
+priorities = [{PRIORITY}]
+"""
+_METRICS = "127.0.0.1:9477"
+_PATIENCE_S = 10.0
+
+
+def what_is_missing() -> str | None:
+    """Say why there can be no relay here. A kernel that should take it and does not is no reason."""
+    numbers = [int(number) for number in re.findall(r"\d+", platform.release())[:2]]
+    if sys.platform != "linux" or numbers < [6, 4]:
+        return f"Linux 6.4 or newer is needed, this is {platform.system()} {platform.release()}"
+    try:
+        demand("ip", "tc", "iperf3", "curl")
+        if not Path("/sys/kernel/btf/vmlinux").exists():
+            return "this kernel has no BTF"
+        if not Path("/dev/net/tun").exists():
+            return "this kernel has no TAP devices"
+        if not DAEMON.is_file():
+            return "clearwayd is missing: make build"
+        with wire():
+            pass
+    except UnavailableError as reason:
+        return str(reason)
+    return None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _possible() -> None:
+    if reason := what_is_missing():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def through() -> Iterator[Wire]:
+    with wire() as made:
+        yield made
+
+
+@pytest.fixture
+def config(workspace: Path) -> Path:
+    path = workspace / "relay.toml"
+    path.write_text(CONFIG)
+    return path
+
+
+def metrics(through: Wire) -> dict[str, float]:
+    """Return what the relay counts, by name and labels."""
+    page = run(inside(through.relay, "curl", "-sS", f"http://{_METRICS}/metrics"))
+    lines = [line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#")]
+    return {name.removeprefix("clearway_relay_"): float(value) for name, value in lines}
+
+
+def lane(name: str, origin: str = "local") -> str:
+    return f'{name}{{from="{origin}",priority="{PRIORITY}"}}'
+
+
+def until(through: Wire, name: str, value: float) -> None:
+    """Return when a metric has this value."""
+    end = time.monotonic() + _PATIENCE_S
+    while metrics(through)[name] != value:
+        assert time.monotonic() < end, (name, value, metrics(through))
+        time.sleep(0.02)
+
+
+def listening(process: "subprocess.Popen[str]") -> "subprocess.Popen[str]":
+    """Wait for a receiver to be ready."""
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def numbers(receiver: "subprocess.Popen[str]") -> list[int]:
+    told, _ = receiver.communicate(timeout=60)
+    return [int(number) for number in told.split()]
+
+
+def done(process: "subprocess.Popen[str]") -> str:
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return told
+
+
+def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) -> None:
+    with relay(through, config, "--metrics", _METRICS):
+        assert len(round_trips_us(through, 3)) == 3
+        server = inside(through.far, "iperf3", "-s", "-1")
+        with subprocess.Popen(server, stdout=subprocess.DEVNULL):
+            time.sleep(0.3)
+            marked = ("-S", str(TRAFFIC_CLASS), "-t", "1", "-J")
+            told = json.loads(run(inside(through.switch, "iperf3", "-c", ADDRESSES[1], *marked)))
+        assert told["end"]["sum_received"]["bytes"] > 10e6
+        counted = metrics(through)
+        # Frames of TCP are up to 64 kB long here, as the kernel hands them on.
+        assert counted[lane("bytes_passed_total")] > 10e6
+        assert counted[lane("frames_passed_total", "remote")] > 0
+        assert counted[lane("frames_to_process_total")] == 0
+
+
+def test_a_paused_priority_waits_and_leaves_in_order(through: Wire, config: Path) -> None:
+    """The far end pauses: what the switch sends in that priority waits, and nothing else does."""
+    with relay(through, config, "--metrics", _METRICS):
+        done(helper(through.far, "say", str(LONGEST)))
+        until(through, lane("closed"), 1)
+        receiver = listening(helper(through.far, "receive", "0.5"))
+        done(helper(through.far, "say", str(LONGEST)))
+        # A third of a second at 100 Mb/s; three packets of another class in the meantime.
+        sender = helper(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
+        done(sender)
+        assert metrics(through)[lane("waiting_frames")] == 20
+        done(helper(through.switch, "send", "3", "100", "0", "1000"))
+        found = numbers(receiver)
+        assert found == [0, 1, 2, *range(20)]
+        until(through, lane("closed"), 0)
+        counted = metrics(through)
+        assert counted[lane("frames_to_process_total")] == 20
+        assert counted[lane("waiting_peak_bytes")] == 20 * (1000 + 28 + 14 + 24)
+        assert counted['frames_dropped_total{port="local"}'] == 0
+        # Open again: the kernel passes.
+        receiver = listening(helper(through.far, "receive", "0.5"))
+        done(helper(through.switch, "send", "5", "100", str(TRAFFIC_CLASS), "1000"))
+        assert numbers(receiver) == list(range(5))
+        assert metrics(through)[lane("frames_to_process_total")] == 20
+
+
+def test_the_switchs_pause_is_obeyed_and_goes_on_to_the_far_relay(through: Wire, config: Path) -> None:
+    with relay(through, config, "--metrics", _METRICS):
+        heard = helper(through.far, "hear", "1")
+        time.sleep(0.4)
+        done(helper(through.switch, "say", "2000", "@5", "0", "6:9"))
+        assert done(heard).split() == [f"{PRIORITY}:2000", f"{PRIORITY}:0"]
+        receiver = listening(helper(through.switch, "receive", "0.5"))
+        done(helper(through.switch, "say", str(LONGEST)))
+        done(helper(through.far, "send", "10", "100", str(TRAFFIC_CLASS), "1000"))
+        assert metrics(through)[lane("waiting_frames", "remote")] == 10
+        assert numbers(receiver) == list(range(10))
+        counted = metrics(through)
+        assert counted['pfc_ignored_total{port="local"}'] == 1
+        assert counted['pauses_sent_total{port="remote"}'] == 2
+
+
+def test_nothing_is_lost_or_overtaken_in_a_storm_of_pauses_and_restarts(through: Wire, config: Path) -> None:
+    """PAUSEs at random from the far end, and a relay that is ended and started in the middle of it.
+
+    The sender obeys PAUSE as a network card does.
+    """
+    count = 20_000
+    receiver = listening(helper(through.far, "receive", "1.5"))
+    with relay(through, config):
+        storm = helper(through.far, "storm", "5", "1")
+        sender = helper(through.switch, "send", str(count), "250", str(TRAFFIC_CLASS), "1000")
+        time.sleep(1.2)
+    for _ in range(2):
+        with relay(through, config, "--metrics", _METRICS):
+            time.sleep(1.2)
+            assert metrics(through)[lane("frames_to_process_total")] > 0
+    with relay(through, config):
+        done(sender)
+        done(storm)
+        found = numbers(receiver)
+    assert found == list(range(count))
+
+
+def test_a_relay_that_is_killed_is_a_wire_and_one_that_comes_back_takes_over(
+    through: Wire, config: Path
+) -> None:
+    """What waits in it is lost, and so is what comes for it in the next 50 ms; nothing after that."""
+    with relay(through, config) as process:
+        done(helper(through.far, "say", str(LONGEST)))
+        process.kill()
+        process.wait()
+        time.sleep(0.1)
+        receiver = listening(helper(through.far, "receive", "0.5"))
+        done(helper(through.switch, "send", "50", "100", str(TRAFFIC_CLASS), "1000"))
+        assert numbers(receiver) == list(range(50))
+        # The far end hears the switch itself.
+        heard = helper(through.far, "hear", "1")
+        time.sleep(0.4)
+        done(helper(through.switch, "say", "2000"))
+        assert done(heard).split() == [f"{PRIORITY}:2000"]
+    with relay(through, config, "--metrics", _METRICS):
+        done(helper(through.far, "say", str(LONGEST)))
+        until(through, lane("closed"), 1)
+        until(through, lane("closed"), 0)
+
+
+def test_a_relay_that_stands_still_is_a_wire_until_it_goes_on(through: Wire, config: Path) -> None:
+    with relay(through, config, "--metrics", _METRICS) as process:
+        done(helper(through.far, "say", str(LONGEST)))
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        receiver = listening(helper(through.far, "receive", "0.5"))
+        done(helper(through.switch, "send", "50", "100", str(TRAFFIC_CLASS), "1000"))
+        assert numbers(receiver) == list(range(50))
+        process.send_signal(signal.SIGCONT)
+        until(through, lane("closed"), 0)
+        assert metrics(through)[lane("frames_passed_dead_total")] == 50
+
+
+def test_remove_cuts_the_link(through: Wire, config: Path) -> None:
+    with relay(through, config):
+        round_trips_us(through, 1)
+    round_trips_us(through, 1)
+    ends = ("--local", LOCAL, "--remote", REMOTE)
+    told = run(inside(through.relay, str(DAEMON), "relay", *ends, "--remove"))
+    assert told == f"nothing passes between {LOCAL} and {REMOTE} now\n"
+    with pytest.raises(UnavailableError):
+        round_trips_us(through, 1)
+
+
+def test_bad_input_is_told_and_nothing_is_left_behind(through: Wire, config: Path) -> None:
+    def told(*options: str) -> str:
+        command = inside(through.relay, str(DAEMON), "relay", *options)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        assert ended.returncode == 2, ended
+        return ended.stderr
+
+    def between(local: str, remote: str) -> str:
+        return told("--local", local, "--remote", remote, "--config", str(config))
+
+    assert "l0 is both the local and the remote port" in between(LOCAL, LOCAL)
+    assert "nosuch: there is no such interface" in between("nosuch", REMOTE)
+    assert "lo: it is no Ethernet interface" in between("lo", REMOTE)
+    run(f"ip -n {through.relay} link set dev {LOCAL} mtu 9000".split())
+    assert f"the MTU of {LOCAL} is 9000, that of {REMOTE} is 1500" in between(LOCAL, REMOTE)
+    run(f"ip -n {through.relay} link set dev {REMOTE} mtu 9000".split())
+    assert "relay.mtu is 1500" in between(LOCAL, REMOTE)
+    run(f"ip -n {through.relay} link set dev {LOCAL} mtu 1500 down".split())
+    run(f"ip -n {through.relay} link set dev {REMOTE} mtu 1500".split())
+    assert f"{LOCAL} is down" in between(LOCAL, REMOTE)
+    assert "nosuch.toml" in told("--local", LOCAL, "--remote", REMOTE, "--config", "nosuch.toml")
+    config.write_text(CONFIG.replace("400us", "10s").replace("100Mbps", "400Gbps"))
+    assert "of memory are wanted" in between(LOCAL, REMOTE)
+    config.write_text(CONFIG.replace("delay", "dealy"))
+    assert "did you mean delay?" in between(LOCAL, REMOTE)
+    assert "relay" not in run(["ip", "-n", through.relay, "-br", "link"])
