@@ -222,12 +222,51 @@ def test_a_relay_that_stands_still_is_a_wire_until_it_goes_on(through: Wire, con
         assert metrics(through)[lane("frames_passed_dead_total")] == 50
 
 
+def clearwayd(through: Wire, *options: str) -> "subprocess.CompletedProcess[str]":
+    ends = ("--local", LOCAL, "--remote", REMOTE)
+    command = inside(through.relay, str(DAEMON), "relay", *ends, *options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+
+def test_status_tells_what_a_relay_is_doing(through: Wire, config: Path) -> None:
+    none = clearwayd(through, "--status")
+    assert (none.returncode, none.stdout) == (2, "")
+    assert none.stderr.startswith(f"error: there is no relay between {LOCAL} and {REMOTE}\n")
+    with relay(through, config):
+        done(helper(through.far, "say", str(LONGEST)))
+        told = json.loads(clearwayd(through, "--status", "--json").stdout)
+        assert told["ports"]["remote"]["pauses_received"] == 1
+        assert [each["from"] for each in told["lanes"]] == ["local", "remote"]
+        shown = clearwayd(through, "--status").stdout
+        assert "remote: 1 PAUSE and 0 RESUME came" in shown
+        assert f"priority {PRIORITY} from remote: passed on by the kernel" in shown
+        for options in (("--config", str(config)), ("--remove",)):
+            second = clearwayd(through, *options)
+            assert second.returncode == 2
+            assert f"there is a relay between {LOCAL} and {REMOTE} already" in second.stderr
+
+
+def test_a_port_that_is_paused_without_an_end_is_given_up(through: Wire, config: Path) -> None:
+    config.write_text(CONFIG + 'storm_after = "500ms"\n')
+    with relay(through, config, "--metrics", _METRICS):
+        storm = helper(through.far, "say", *(str(LONGEST), "@100") * 10)
+        time.sleep(0.8)
+        receiver = listening(helper(through.far, "receive", "1.5"))
+        flood = helper(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
+        done(storm)
+        done(flood)
+        counted = metrics(through)
+        assert counted['frames_given_up_total{port="local"}'] == 20
+        until(through, lane("given_up"), 0)
+        done(helper(through.switch, "send", "5", "100", str(TRAFFIC_CLASS), "1000"))
+        assert numbers(receiver) == list(range(5))
+
+
 def test_remove_cuts_the_link(through: Wire, config: Path) -> None:
     with relay(through, config):
         round_trips_us(through, 1)
     round_trips_us(through, 1)
-    ends = ("--local", LOCAL, "--remote", REMOTE)
-    told = run(inside(through.relay, str(DAEMON), "relay", *ends, "--remove"))
+    told = clearwayd(through, "--remove").stdout
     assert told == f"nothing passes between {LOCAL} and {REMOTE} now\n"
     with pytest.raises(UnavailableError):
         round_trips_us(through, 1)

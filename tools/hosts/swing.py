@@ -79,7 +79,7 @@ def _frames_a_second(through: Wire, seconds: int, *, stores: bool) -> float:
         client = inside(through.switch, "iperf3", "-c", ADDRESSES[1], *how)
         with subprocess.Popen(client, stdout=subprocess.DEVNULL) as flooding:  # noqa: S603 - our own
             time.sleep(0.5)
-            # What comes after a PAUSE, of 10 us at this rate, goes to the process until nothing has come for 1 ms.
+            # What comes after a PAUSE (10 us here) goes to the process until nothing has come for 1 ms.
             pausing = helper(through.far, "say", *(("2000", "@0.5") * (seconds * 2000 if stores else 0)))
             time.sleep(0.3)
             before, start = _received(through), time.monotonic()

@@ -10,9 +10,10 @@ use libbpf_rs::{
     set_print, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, TcHook, TcHookBuilder,
     TC_INGRESS,
 };
+use serde::Serialize;
 
+use super::classes::Classes;
 use super::device::Devices;
-use super::lanes::Classes;
 use super::settings::Settings;
 use crate::tcp::kernel::{check_types, error, refused, KernelError};
 use crate::testbed::clock::monotonic_ns;
@@ -28,7 +29,7 @@ const HANDLE: u32 = 1;
 const PRIORITY: u32 = 1;
 
 /// What the kernel has counted of a lane: `struct lane`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LaneCounters {
     /// Whether its frames go to the process.
     pub is_closed: bool,

@@ -8,10 +8,12 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::pfc::frame::{NotPfc, PfcFrame, BYTES, MAC_CONTROL, PRIORITIES};
+use clearway_proto::pfc::frame::{NotPfc, PfcFrame, BYTES};
 use clearway_proto::pfc::quanta::{lasting, LONGEST};
 use clearway_proto::swing::relay::{Admission, Pfc, Port, Relay, RelayParams};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
+
+use super::figures::{LaneFigures, PortFigures};
 
 /// What a frame takes on the wire besides its bytes: check sequence, preamble and gap.
 const AROUND: u64 = 24;
@@ -33,49 +35,15 @@ pub fn across(port: Port) -> Port {
     }
 }
 
-/// What came over a port and was not passed on.
+/// The watchdog of a lane: a port that is told to pause without an end holds up all that is behind it.
+///
+/// After that long of it what waits is dropped, and what comes, until the port has not been paused for as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
-    /// Frames for which there was no room.
-    pub overflow: u64,
-    /// PFC frames that end too early, have bits of no priority, or another destination.
-    pub malformed: u64,
-    /// PAUSE frames of the whole link, and MAC control frames of other kinds.
-    pub not_pfc: u64,
-    /// Priorities in PFC frames that are not lossless here.
-    pub not_lossless: u64,
-}
-
-/// What a port has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortFigures {
-    /// PAUSEs that came, by priority and frame.
-    pub pauses_received: u64,
-    /// RESUMEs that came.
-    pub resumes_received: u64,
-    /// PAUSEs sent.
-    pub pauses_sent: u64,
-    /// RESUMEs sent.
-    pub resumes_sent: u64,
-    /// Frames that came in and were stored.
-    pub stored: u64,
-    /// What came in and was not passed on.
-    pub refused: Refused,
-}
-
-/// What is known of a lane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneFigures {
-    /// Bytes that wait, as the link counts them.
-    pub waiting: u64,
-    /// The most bytes that ever waited.
-    pub peak: u64,
-    /// Frames that wait.
-    pub frames: u64,
-    /// Whether its port is told to pause.
-    pub is_paused: bool,
-    /// Whether the other end of the port that it comes in on is held by the relay's own rules.
-    pub is_held: bool,
+struct Watchdog {
+    /// Since when the port has been paused without a break, or has not been; none before the first PAUSE.
+    since: Option<(Time, bool)>,
+    /// Whether frames are dropped.
+    bites: bool,
 }
 
 #[derive(Debug, Default)]
@@ -86,6 +54,7 @@ struct Lane {
     is_closed: bool,
     /// Since when it could be open; none while it could not.
     idle_since: Option<Time>,
+    watchdog: Watchdog,
     peak: u64,
 }
 
@@ -107,6 +76,7 @@ struct Way {
 pub struct Lanes {
     relay: Relay,
     rate: Rate,
+    storm_after: Span,
     /// The priority of each lane of a direction.
     priorities: Vec<u8>,
     /// By the port that their frames come in on.
@@ -122,9 +92,9 @@ pub fn on_the_wire(length: usize) -> Bytes {
 }
 
 impl Lanes {
-    /// Lanes of these priorities, all of them open. `sources` are the addresses of the ports, L and R. Panics on parameters that
-    /// conflict, or that are for another number of priorities.
-    pub fn new(params: &RelayParams, priorities: &[u8], sources: [[u8; 6]; 2]) -> Lanes {
+    /// Lanes of these priorities, all of them open. A port that is paused without an end is given up after `storm_after`. `sources`
+    /// are the addresses of the ports, L and R. Panics on parameters that conflict, or that are for another number of priorities.
+    pub fn new(params: &RelayParams, priorities: &[u8], storm_after: Span, sources: [[u8; 6]; 2]) -> Lanes {
         assert_eq!(params.priorities, priorities.len());
         let lanes = || priorities.iter().map(|_| Lane::default()).collect();
         let figures = PortFigures::default();
@@ -132,6 +102,7 @@ impl Lanes {
         Lanes {
             relay: Relay::new(params),
             rate: params.rate,
+            storm_after,
             priorities: priorities.to_vec(),
             directions: [lanes(), lanes()],
             ways: sources.map(way),
@@ -152,6 +123,10 @@ impl Lanes {
         let lane = &mut self.directions[port as usize][number];
         (lane.got, lane.is_closed, lane.idle_since) = (lane.got + 1, true, None);
         let figures = &mut self.ways[port as usize].figures;
+        if lane.watchdog.bites {
+            figures.refused.storm += 1;
+            return;
+        }
         match self.relay.frame_arrived(port, number, on_the_wire(frame.len()), now) {
             Admission::Dropped => figures.refused.overflow += 1,
             Admission::Accepted => {
@@ -179,9 +154,10 @@ impl Lanes {
         let quanta = said.quanta.iter().enumerate();
         for (priority, quanta) in quanta.filter_map(|(priority, quanta)| Some((priority, (*quanta)?))) {
             let Some(number) = self.priorities.iter().position(|own| usize::from(*own) == priority) else {
-                figures.refused.not_lossless += 1;
+                self.ways[port as usize].figures.refused.not_lossless += 1;
                 continue;
             };
+            let figures = &mut self.ways[port as usize].figures;
             if quanta == 0 {
                 figures.resumes_received += 1;
             } else {
@@ -191,6 +167,7 @@ impl Lanes {
                 (lane.is_closed, lane.idle_since) = (true, None);
             }
             self.relay.pause_received(port, number, quanta, now);
+            self.watch(across(port), number, now);
         }
     }
 
@@ -250,6 +227,31 @@ impl Lanes {
         if self.leaves.is_some_and(|at| at <= now) {
             self.leave(now);
         }
+        for port in PORTS {
+            (0..self.priorities.len()).for_each(|number| self.watch(port, number, now));
+        }
+    }
+
+    /// Looks after the lane of this number that comes in on a port.
+    fn watch(&mut self, port: Port, number: usize, now: Time) {
+        let is_paused = !self.relay.may_begin(across(port), number, now);
+        let lane = &mut self.directions[port as usize][number];
+        let dog = &mut lane.watchdog;
+        match dog.since {
+            Some((_, was)) if was == is_paused => {}
+            None if !is_paused => return,
+            _ => dog.since = Some((now, is_paused)),
+        }
+        let (since, _) = dog.since.expect("it was set");
+        if dog.bites == is_paused || now.since(since) < self.storm_after {
+            return;
+        }
+        dog.bites = is_paused;
+        let dropped = std::mem::take(&mut lane.waiting);
+        self.ways[port as usize].figures.refused.storm += dropped.len() as u64;
+        for frame in dropped {
+            self.relay.frame_left(across(port), number, on_the_wire(frame.len()), now);
+        }
     }
 
     /// Both neighbours are told to pause all lanes from here on, so that these run empty.
@@ -282,6 +284,11 @@ impl Lanes {
                     next = next.min(self.ways[port as usize].free_at);
                 }
                 next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
+                if let Some((since, is_paused)) = lane.watchdog.since {
+                    if lane.watchdog.bites != is_paused {
+                        next = next.min(since + self.storm_after);
+                    }
+                }
             }
         }
         next
@@ -293,7 +300,7 @@ impl Lanes {
         let mut found = Vec::new();
         for port in PORTS {
             for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
-                if !lane.is_closed || !lane.waiting.is_empty() {
+                if !lane.is_closed || !lane.waiting.is_empty() || lane.watchdog.bites {
                     continue;
                 }
                 if !self.relay.may_begin(across(port), number, now) {
@@ -336,33 +343,11 @@ impl Lanes {
                     frames: lane.waiting.len() as u64,
                     is_paused: !self.relay.may_begin(across(port), number, now),
                     is_held: port == Port::Remote && self.relay.holds(number),
+                    is_dropped: lane.watchdog.bites,
                 };
                 (*priority, figures)
             },
         )
-    }
-}
-
-/// The priority of a frame, where it is one of traffic that says so: by its DSCP or by the tag of a VLAN.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Classes {
-    /// The priority of each code point; none: the frame is never stored.
-    pub of_code_point: [Option<u8>; 64],
-    /// The priority of each priority in a tag.
-    pub of_tag: [Option<u8>; PRIORITIES],
-}
-
-impl Classes {
-    /// The priority of a frame; none for MAC control frames, and for what is in no lane.
-    pub fn of(&self, frame: &[u8]) -> Option<u8> {
-        let word = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
-        match word(12)? {
-            MAC_CONTROL => None,
-            0x8100 | 0x88a8 => self.of_tag[usize::from(word(14)? >> 13)],
-            0x0800 => self.of_code_point[usize::from(frame.get(15)? >> 2)],
-            0x86dd => self.of_code_point[usize::from(word(14)? >> 6 & 63)],
-            _ => None,
-        }
     }
 }
 

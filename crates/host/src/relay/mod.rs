@@ -4,13 +4,17 @@
 //! pauses a priority closes its lane in the kernel at once; what comes in then is stored here ([`lanes`]), in the machine that the
 //! simulator has, until all of it has left. So there is one order: a frame overtakes none of its lane.
 
+pub mod classes;
 #[cfg(feature = "tcp")]
 pub mod device;
+pub mod figures;
 #[cfg(feature = "tcp")]
 pub mod kernel;
 pub mod lanes;
 #[cfg(feature = "tcp")]
 pub mod page;
 pub mod settings;
+#[cfg(feature = "tcp")]
+pub mod status;
 #[cfg(feature = "tcp")]
 pub mod work;

@@ -1,9 +1,8 @@
 //! A relay's metrics.
 
-use clearway_proto::swing::relay::Port;
-
+use super::figures::{LaneFigures, PortFigures};
 use super::kernel::LaneCounters;
-use super::lanes::{LaneFigures, PortFigures, PORTS};
+use super::lanes::PORTS;
 use super::work::Seen;
 use crate::daemon::metrics::Kind::{self, Counter, Gauge};
 use crate::daemon::metrics::Page;
@@ -13,13 +12,19 @@ type OfPort = (Kind, &'static str, &'static str, fn(&PortFigures) -> u64);
 /// A metric of a lane.
 type OfLane = (Kind, &'static str, &'static str, fn(&LaneFigures, &LaneCounters) -> u64);
 
-const OF_PORTS: [OfPort; 9] = [
+const OF_PORTS: [OfPort; 10] = [
     (Counter, "pauses_received_total", "PAUSEs that came, by priority and frame.", |f| f.pauses_received),
     (Counter, "resumes_received_total", "RESUMEs that came.", |f| f.resumes_received),
     (Counter, "pauses_sent_total", "PAUSEs sent.", |f| f.pauses_sent),
     (Counter, "resumes_sent_total", "RESUMEs sent.", |f| f.resumes_sent),
     (Counter, "frames_stored_total", "Frames that came in and were stored.", |f| f.stored),
     (Counter, "frames_dropped_total", "Frames for which there was no room.", |f| f.refused.overflow),
+    (
+        Counter,
+        "frames_given_up_total",
+        "Frames dropped as the port that they leave on was paused without an end.",
+        |f| f.refused.storm,
+    ),
     (
         Counter,
         "pfc_malformed_total",
@@ -37,12 +42,18 @@ const OF_PORTS: [OfPort; 9] = [
     }),
 ];
 
-const OF_LANES: [OfLane; 10] = [
+const OF_LANES: [OfLane; 11] = [
     (Gauge, "waiting_bytes", "Bytes that wait, as the link counts them.", |f, _| f.waiting),
     (Gauge, "waiting_peak_bytes", "The most bytes that ever waited.", |f, _| f.peak),
     (Gauge, "waiting_frames", "Frames that wait.", |f, _| f.frames),
     (Gauge, "paused", "Whether the port that they leave on is told to pause.", |f, _| f.is_paused.into()),
     (Gauge, "held", "Whether the far relay is held, as room would run out.", |f, _| f.is_held.into()),
+    (
+        Gauge,
+        "given_up",
+        "Whether frames are dropped, as the port that they leave on is paused without an end.",
+        |f, _| f.is_dropped.into(),
+    ),
     (Gauge, "closed", "Whether frames go to the process.", |_, c| c.is_closed.into()),
     (Counter, "frames_passed_total", "Frames that the kernel passed on.", |_, c| c.passed),
     (Counter, "bytes_passed_total", "Bytes that the kernel passed on.", |_, c| c.passed_bytes),
@@ -55,24 +66,16 @@ const OF_LANES: [OfLane; 10] = [
     ),
 ];
 
-/// The name of a port.
-fn name(port: Port) -> &'static str {
-    match port {
-        Port::Local => "local",
-        Port::Remote => "remote",
-    }
-}
-
 /// The page of metrics.
 pub fn page(seen: &Seen) -> String {
     let mut page = Page::new("clearway_relay");
     for (kind, metric, help, value) in OF_PORTS {
-        let values = PORTS.map(|port| (name(port), value(&seen.ports[port as usize])));
+        let values = PORTS.map(|port| (port.name(), value(&seen.ports[port as usize])));
         page.family(kind, metric, help, "port", values);
     }
     for (kind, metric, help, value) in OF_LANES {
         let values = seen.lanes.iter().map(|(port, priority, figures, counters)| {
-            ([name(*port).to_string(), priority.to_string()], value(figures, counters))
+            ([port.name().to_string(), priority.to_string()], value(figures, counters))
         });
         page.pairs(kind, metric, help, ["from", "priority"], values);
     }

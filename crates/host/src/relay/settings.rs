@@ -11,7 +11,8 @@ use clearway_proto::swing::plan::{relay_buffer, DciLink};
 use clearway_proto::swing::relay::RelayParams;
 use clearway_proto::units::{Bytes, Rate, Span, RATES};
 
-use super::lanes::{on_the_wire, Classes};
+use super::classes::Classes;
+use super::lanes::on_the_wire;
 use crate::daemon::output::Problem;
 use crate::daemon::table::{document, Table};
 
@@ -31,6 +32,8 @@ pub struct Settings {
     pub mtu: u32,
     /// The kernel passes everything on when the process has not been alive for this long.
     pub dead_after: Span,
+    /// A port that is told to pause for so long without a break is given up: what waits for it is dropped.
+    pub storm_after: Span,
 }
 
 /// What tells a frame's priority.
@@ -104,6 +107,9 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     let dead = "The kernel passes everything on when the process has not been alive for this long.";
     let dead = Parameter::new("dead_after", dead, Span::from_ms(5)..=Span::from_secs(10));
     let dead_after = table.value(&dead, Span::from_ms(50));
+    let storm = "A port that is told to pause for so long without a break is given up.";
+    let storm = Parameter::new("storm_after", storm, Span::from_ms(10)..=Span::from_secs(3600));
+    let storm_after = table.value(&storm, Span::from_secs(1));
     let (rate, delay) = (rate?, delay?);
 
     let frame = on_the_wire(mtu as usize + HEADER);
@@ -126,7 +132,7 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
         table.wrong("remote_buffer", &what, Some(&remedy));
     }
     let classes = classes(trust, &priorities);
-    Some(Settings { params, priorities, classes, mtu, dead_after })
+    Some(Settings { params, priorities, classes, mtu, dead_after, storm_after })
 }
 
 /// What follows from the link.

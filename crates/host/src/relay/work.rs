@@ -14,8 +14,9 @@ use tracing::{error, info, warn};
 use tun_rs::SyncDevice;
 
 use super::device::Devices;
+use super::figures::{LaneFigures, PortFigures};
 use super::kernel::{Kernel, LaneCounters};
-use super::lanes::{LaneFigures, Lanes, PortFigures, PORTS};
+use super::lanes::{Lanes, PORTS};
 use super::settings::Settings;
 use crate::daemon::output::Problem;
 use crate::datagram::clock::Clock;
@@ -33,6 +34,9 @@ const DRAINS: Span = Span::from_secs(5);
 /// The longest frame, in bytes.
 const LONGEST: usize = 65_600;
 
+/// A lane as it is seen: the port that it comes in on, its priority, and what process and kernel know of it.
+pub type Lane = (Port, u8, LaneFigures, LaneCounters);
+
 /// A relay as it is seen.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -40,8 +44,8 @@ pub struct Seen {
     pub uptime_ns: u64,
     /// Each port.
     pub ports: [PortFigures; 2],
-    /// Each lane: the port that it comes in on, its priority, and what process and kernel know of it.
-    pub lanes: Vec<(Port, u8, LaneFigures, LaneCounters)>,
+    /// Each lane.
+    pub lanes: Vec<Lane>,
     /// Frames that could not be sent.
     pub send_errors: u64,
 }
@@ -143,7 +147,7 @@ impl Work {
         let clock = Clock::start();
         let started = clock.now();
         Work {
-            lanes: Lanes::new(&settings.params, &settings.priorities, sources),
+            lanes: Lanes::new(&settings.params, &settings.priorities, settings.storm_after, sources),
             devices,
             kernel,
             settings: settings.clone(),

@@ -45,6 +45,16 @@ pub enum Port {
     Remote,
 }
 
+impl Port {
+    /// The name of the port: `local` or `remote`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Port::Local => "local",
+            Port::Remote => "remote",
+        }
+    }
+}
+
 /// Whether there was room for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {

@@ -23,11 +23,17 @@ pub struct RelayArgs {
     #[arg(long, value_name = "INTERFACE")]
     pub remote: String,
     /// The TOML file of the relay: one table, [relay], with the rate, the delay and the lossless priorities.
-    #[arg(long, value_name = "FILE", required_unless_present = "remove")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["remove", "status"])]
     pub config: Option<PathBuf>,
     /// Take from both interfaces what a relay has left there. Without a relay, nothing passes between them from then on.
     #[arg(long, conflicts_with = "config")]
     pub remove: bool,
+    /// Tell what the relay between these interfaces is doing.
+    #[arg(long, conflicts_with_all = ["config", "remove"])]
+    pub status: bool,
+    /// With --status: print one JSON object and nothing else.
+    #[arg(long, requires = "status")]
+    pub json: bool,
     /// The address at which Prometheus reads /metrics by HTTP. Without it: nowhere.
     #[arg(long, value_name = "HOST:PORT")]
     pub metrics: Option<HostPort>,

@@ -18,6 +18,7 @@ use crate::daemon::{http, log, stops};
 use crate::relay::device::{ports, remove, Devices};
 use crate::relay::page::page;
 use crate::relay::settings::Settings;
+use crate::relay::status;
 use crate::relay::work::Handle;
 
 /// How often signals are looked for.
@@ -25,10 +26,17 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A frame that waits takes up to this many times its bytes on the wire: the shortest do.
 const MEMORY_A_BYTE: u64 = 2;
 
-/// Is a relay until a signal comes, or takes away what one has left.
+/// Is a relay until a signal comes, tells what one is doing, or takes away what one has left.
 pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
+    if args.status {
+        let told = status::ask(&args.local, &args.remote)?;
+        print(&if args.json { format!("{told}\n") } else { status::table(&told) })?;
+        return Ok(0);
+    }
     let Some(config) = &args.config else {
         let ports = ports(&args.local, &args.remote)?;
+        // Not under a relay that is at work.
+        let _name = status::listen(&args.local, &args.remote)?;
         remove(&ports)?;
         print(&format!("nothing passes between {} and {} now\n", args.local, args.remote))?;
         return Ok(0);
@@ -97,7 +105,10 @@ fn serve(
     runtime()?.block_on(async {
         let metrics = http::bind(metrics).await?;
         let params = settings.params.clone();
+        let listener = status::listen(&args.local, &args.remote)?;
         let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
+        status::serve(listener, handle.clone())
+            .map_err(|error| trouble("the thread of the status", &error))?;
         info!(
             version = env!("CARGO_PKG_VERSION"),
             local = args.local,

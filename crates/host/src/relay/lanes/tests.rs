@@ -1,6 +1,7 @@
 //! Lanes driven by hand: a link of 1 Gb/s, on which a full frame takes some 12 us.
 
 use super::*;
+use crate::relay::figures::Refused;
 
 const R: u64 = 1_000_000_000;
 const SOURCES: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
@@ -22,7 +23,7 @@ fn params(priorities: usize) -> RelayParams {
 }
 
 fn lanes(priorities: &[u8]) -> Lanes {
-    Lanes::new(&params(priorities.len()), priorities, SOURCES)
+    Lanes::new(&params(priorities.len()), priorities, Span::from_ms(100), SOURCES)
 }
 
 /// A frame of traffic with a number in it, of 1476 bytes: 1500 on the wire.
@@ -190,25 +191,36 @@ fn what_is_no_pfc_frame_of_a_lane_is_counted() {
     other[14] = 0;
     lanes.handle_frame(Port::Local, None, &other, us(0));
     let found = lanes.port(Port::Local).refused;
-    assert_eq!(found, Refused { overflow: 0, malformed: 1, not_pfc: 1, not_lossless: 1 });
+    assert_eq!(found, Refused { malformed: 1, not_pfc: 1, not_lossless: 1, ..Refused::default() });
     assert!(lanes.is_idle());
 }
 
 #[test]
-fn a_frames_priority_is_that_of_its_code_point_or_of_its_tag() {
-    let mut classes = Classes { of_code_point: [None; 64], of_tag: [None; 8] };
-    (classes.of_code_point[26], classes.of_tag[5]) = (Some(3), Some(4));
-    let frame = |head: &[u8]| {
-        let mut frame = vec![0; 60];
-        frame[12..12 + head.len()].copy_from_slice(head);
-        frame
-    };
-    let ipv4 = frame(&[0x08, 0x00, 0x45, 26 << 2 | 1]);
-    let ipv6 = frame(&[0x86, 0xdd, 0x60 | 26 >> 2, (26 << 6 & 0xff) as u8]);
-    assert_eq!([&ipv4, &ipv6].map(|frame| classes.of(frame)), [Some(3); 2]);
-    assert_eq!(classes.of(&frame(&[0x81, 0x00, 5 << 5, 1])), Some(4));
-    assert_eq!(classes.of(&frame(&[0x81, 0x00, 4 << 5, 1])), None);
-    assert_eq!(classes.of(&frame(&[0x08, 0x06])), None);
-    assert_eq!(classes.of(&PfcFrame::of(3, 1).to_bytes([9; 6])), None);
-    assert_eq!(classes.of(&[0; 9]), None);
+fn a_port_that_is_paused_without_an_end_is_given_up_until_it_lets_go() {
+    let mut lanes = lanes(&[3, 4]);
+    let mut at = us(0);
+    // 33.5 ms each, repeated in time, for 100 ms.
+    while at < us(100_000) {
+        pause(&mut lanes, Port::Remote, 3, LONGEST, at);
+        lanes.handle_timeout(at);
+        at = at + Span::from_ms(20);
+    }
+    (0..2).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), us(99_999)));
+    lanes.handle_frame(Port::Local, Some(4), &numbered(9), us(99_999));
+    assert_eq!(sent(&mut lanes, Port::Remote, us(99_999)).0, [9]);
+    assert!(lanes.poll_timeout(us(99_999)) <= us(100_000));
+    lanes.handle_timeout(us(100_000));
+    lanes.handle_frame(Port::Local, Some(3), &numbered(2), us(100_001));
+    assert_eq!(lanes.port(Port::Local).refused.storm, 3, "two that waited and one that came");
+    let of = |lanes: &Lanes, at| lanes.lanes(Port::Local, at).next().unwrap().1;
+    assert!(of(&lanes, us(100_001)).is_dropped && of(&lanes, us(100_001)).waiting == 0);
+    // It lets go, and 100 ms later its frames count again; a PAUSE in between begins that anew.
+    pause(&mut lanes, Port::Remote, 3, 0, us(110_000));
+    lanes.handle_timeout(us(209_000));
+    assert!(of(&lanes, us(209_000)).is_dropped);
+    lanes.handle_timeout(us(210_001));
+    assert!(!of(&lanes, us(210_001)).is_dropped);
+    lanes.handle_frame(Port::Local, Some(3), &numbered(5), us(210_002));
+    assert_eq!(sent(&mut lanes, Port::Remote, us(210_002)).0, [5]);
+    assert_eq!(lanes.port(Port::Local).refused.storm, 3);
 }

@@ -1,0 +1,127 @@
+//! What a relay says of itself to `clearwayd relay --status`: over a socket without a file, whose name is that of its interfaces. Whoever
+//! is in the same network namespace reads it; a second relay between the same interfaces finds the name taken.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clearway_proto::parameter::Shown;
+use clearway_proto::units::Bytes;
+use serde_json::{json, Value};
+
+use super::lanes::PORTS;
+use super::work::{Handle, Lane, Seen};
+use crate::daemon::output::Problem;
+
+/// How long one that asks has to read its answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The name of the relay between two interfaces.
+fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("clearway-relay/{local}/{remote}"))
+}
+
+/// Takes the name of the relay between two interfaces.
+pub fn listen(local: &str, remote: &str) -> Result<UnixListener, Problem> {
+    let bound = address(local, remote).and_then(|address| UnixListener::bind_addr(&address));
+    bound.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => Problem::new(
+            format!("there is a relay between {local} and {remote} already"),
+            "end that one first; clearwayd relay --status tells how it is",
+        ),
+        _ => Problem::bare(format!("the socket of the status: {error}")),
+    })
+}
+
+/// Answers whoever asks, for as long as the process lives.
+pub fn serve(listener: UnixListener, handle: Arc<Handle>) -> io::Result<()> {
+    let work = move || {
+        while let Ok((mut client, _)) = listener.accept() {
+            let Some(seen) = handle.look() else { return };
+            let _ = client.set_write_timeout(Some(PATIENCE));
+            // Who does not read it has gone.
+            let _ = client.write_all(object(&seen).to_string().as_bytes());
+        }
+    };
+    std::thread::Builder::new().name("status".into()).spawn(work).map(|_| ())
+}
+
+/// Asks the relay between two interfaces.
+pub fn ask(local: &str, remote: &str) -> Result<Value, Problem> {
+    let asked = address(local, remote).and_then(|address| UnixStream::connect_addr(&address));
+    let mut relay = asked.map_err(|_| {
+        let message = format!("there is no relay between {local} and {remote}");
+        Problem::new(message, "start one, or name its interfaces as it was given them")
+    })?;
+    let mut text = String::new();
+    let read = relay.set_read_timeout(Some(PATIENCE)).and_then(|()| relay.read_to_string(&mut text));
+    let silent = |what: &dyn fmt::Display| {
+        let message = format!("the relay between {local} and {remote} does not answer: {what}");
+        Problem::new(message, "if it stands still, the kernel passes everything on")
+    };
+    read.map_err(|error| silent(&error))?;
+    serde_json::from_str(&text).map_err(|error| silent(&error))
+}
+
+/// What is known of a relay, as one object.
+fn object(seen: &Seen) -> Value {
+    let ports = PORTS.map(|port| (port.name().to_string(), json!(seen.ports[port as usize])));
+    let lane = |(port, priority, of_process, of_kernel): &Lane| json!({ "from": port.name(), "priority": priority, "process": of_process, "kernel": of_kernel });
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_ns": seen.uptime_ns,
+        "ports": ports.into_iter().collect::<serde_json::Map<_, _>>(),
+        "lanes": seen.lanes.iter().map(lane).collect::<Vec<_>>(),
+        "send_errors": seen.send_errors,
+    })
+}
+
+/// What a relay has said, for people.
+pub fn table(told: &Value) -> String {
+    let count = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
+    let bytes = |of: &Value, name: &str| Bytes::new(count(of, name)).shown();
+    let mut text = format!("running for {:.1} s\n", count(told, "uptime_ns") as f64 / 1e9);
+    for port in PORTS {
+        let of = &told["ports"][port.name()];
+        let refused = &of["refused"];
+        let _ = writeln!(
+            text,
+            "{}: {} PAUSE and {} RESUME came, {} and {} were sent; {} frames stored, {} without room, {} given up",
+            port.name(),
+            count(of, "pauses_received"),
+            count(of, "resumes_received"),
+            count(of, "pauses_sent"),
+            count(of, "resumes_sent"),
+            count(of, "stored"),
+            count(refused, "overflow"),
+            count(refused, "storm"),
+        );
+    }
+    for lane in told["lanes"].as_array().into_iter().flatten() {
+        let (process, kernel) = (&lane["process"], &lane["kernel"]);
+        let states = [
+            (&process["is_dropped"], "given up"),
+            (&process["is_paused"], "paused"),
+            (&process["is_held"], "far relay held"),
+            (&kernel["is_closed"], "stored by the process"),
+        ];
+        let states: Vec<&str> =
+            states.into_iter().filter(|(is, _)| **is == Value::Bool(true)).map(|(_, word)| word).collect();
+        let state = if states.is_empty() { "passed on by the kernel".into() } else { states.join(", ") };
+        let _ = writeln!(
+            text,
+            "priority {} from {}: {state}; {} wait, {} at most; {} frames passed, {} stored, {} past a relay that stood still",
+            lane["priority"],
+            lane["from"].as_str().unwrap_or_default(),
+            bytes(process, "waiting"),
+            bytes(process, "peak"),
+            count(kernel, "passed"),
+            count(kernel, "stored"),
+            count(kernel, "passed_dead"),
+        );
+    }
+    text
+}
