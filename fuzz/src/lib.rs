@@ -12,6 +12,8 @@ mod ends;
 mod fcp;
 mod files;
 mod folder;
+#[cfg(target_os = "linux")]
+mod relay;
 mod scenarios;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -23,6 +25,8 @@ pub use datagrams::{datagram, header, message};
 pub use ends::ends;
 pub use fcp::fcp;
 pub use files::{sizes, topology, trace};
+#[cfg(target_os = "linux")]
+pub use relay::relay;
 pub use scenarios::{overrides, scenario};
 #[cfg(target_os = "linux")]
 pub use testbed::{control, plan};
@@ -50,4 +54,6 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("plan", plan),
     #[cfg(target_os = "linux")]
     ("ends", ends),
+    #[cfg(target_os = "linux")]
+    ("relay", relay),
 ];

@@ -72,4 +72,6 @@ replays! {
     plan,
     #[cfg(target_os = "linux")]
     ends,
+    #[cfg(target_os = "linux")]
+    relay,
 }

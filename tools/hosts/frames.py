@@ -119,7 +119,7 @@ def send(count: int, gap_us: float, traffic_class: int, length: int) -> None:
 
 
 def receive(seconds: float) -> None:
-    """Print the number of each packet that comes, until none has come for so long."""
+    """Print the number of each packet that comes, until none has come for this long."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as heard:
         heard.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 1 << 27)
         heard.bind(("0.0.0.0", _PORT))  # noqa: S104 - in a namespace
@@ -133,7 +133,7 @@ def receive(seconds: float) -> None:
 
 
 def answer(seconds: float) -> None:
-    """Send back what comes, until nothing has come for so long."""
+    """Send back what comes, until nothing has come for this long."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as heard:
         heard.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TRAFFIC_CLASS)
         heard.bind(("0.0.0.0", _PORT))  # noqa: S104 - in a namespace

@@ -114,7 +114,7 @@ impl Kernel {
         set.map_err(|e| error(format!("the relay's sign of life: {e}"), "run it as root"))
     }
 
-    /// Opens a lane of which the process has got so many frames, unless more are on their way to it. Returns whether it is open.
+    /// Opens a lane of which the process has got `got` frames, unless more are on their way to it. Returns whether it is open.
     pub fn open_lane(&mut self, port: Port, priority: u8, got: u64) -> Result<bool, KernelError> {
         let words = [port as u32, priority.into()].map(u32::to_ne_bytes);
         let mut command: Vec<u8> = words.iter().flatten().copied().collect();

@@ -19,9 +19,9 @@ use super::figures::{LaneFigures, PortFigures};
 const AROUND: u64 = 24;
 /// The bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
-/// A way out that was late makes up for this much, at once: timers of hosts are not as exact as frames are short.
+/// A port that was late makes up for this much, at once: timers of hosts are not as exact as frames are short.
 const MADE_UP: Span = Span::from_us(200);
-/// A lane is opened when it has had nothing to wait for so long: not in each gap between two PAUSEs.
+/// A lane is opened when nothing of it has waited for this long: not in each gap between two PAUSEs.
 const LINGERS: Span = Span::from_ms(1);
 
 /// Both ports.
@@ -58,9 +58,9 @@ struct Lane {
     peak: u64,
 }
 
-/// The way out of a port.
+/// What leaves on a port.
 #[derive(Debug)]
-struct Way {
+struct Egress {
     source: [u8; 6],
     /// When the link has sent what it was given.
     free_at: Time,
@@ -81,7 +81,7 @@ pub struct Lanes {
     priorities: Vec<u8>,
     /// By the port that their frames come in on.
     directions: [Vec<Lane>; 2],
-    ways: [Way; 2],
+    egress: [Egress; 2],
     /// When both neighbours are told again to pause, as the relay is about to leave; none while it is not.
     leaves: Option<Time>,
 }
@@ -98,14 +98,14 @@ impl Lanes {
         assert_eq!(params.priorities, priorities.len());
         let lanes = || priorities.iter().map(|_| Lane::default()).collect();
         let figures = PortFigures::default();
-        let way = |source| Way { source, free_at: Time::ZERO, next: 0, parting: None, figures };
+        let egress = |source| Egress { source, free_at: Time::ZERO, next: 0, parting: None, figures };
         Lanes {
             relay: Relay::new(params),
             rate: params.rate,
             storm_after,
             priorities: priorities.to_vec(),
             directions: [lanes(), lanes()],
-            ways: sources.map(way),
+            egress: sources.map(egress),
             leaves: None,
         }
     }
@@ -122,7 +122,7 @@ impl Lanes {
     fn store(&mut self, port: Port, number: usize, frame: &[u8], now: Time) {
         let lane = &mut self.directions[port as usize][number];
         (lane.got, lane.is_closed, lane.idle_since) = (lane.got + 1, true, None);
-        let figures = &mut self.ways[port as usize].figures;
+        let figures = &mut self.egress[port as usize].figures;
         if lane.watchdog.bites {
             figures.refused.storm += 1;
             return;
@@ -139,7 +139,7 @@ impl Lanes {
 
     /// Reads a MAC control frame.
     fn obey(&mut self, port: Port, frame: &[u8], now: Time) {
-        let figures = &mut self.ways[port as usize].figures;
+        let figures = &mut self.egress[port as usize].figures;
         let said = match PfcFrame::parse(frame) {
             Ok(said) => said,
             Err(NotPfc::LinkPause | NotPfc::Opcode(_) | NotPfc::Traffic) => {
@@ -154,10 +154,10 @@ impl Lanes {
         let quanta = said.quanta.iter().enumerate();
         for (priority, quanta) in quanta.filter_map(|(priority, quanta)| Some((priority, (*quanta)?))) {
             let Some(number) = self.priorities.iter().position(|own| usize::from(*own) == priority) else {
-                self.ways[port as usize].figures.refused.not_lossless += 1;
+                self.egress[port as usize].figures.refused.not_lossless += 1;
                 continue;
             };
-            let figures = &mut self.ways[port as usize].figures;
+            let figures = &mut self.egress[port as usize].figures;
             if quanta == 0 {
                 figures.resumes_received += 1;
             } else {
@@ -175,25 +175,25 @@ impl Lanes {
     /// returning `false`, stays.
     pub fn transmit(&mut self, port: Port, now: Time, mut send: impl FnMut(&[u8]) -> bool) -> bool {
         if let Some(said) = self.poll_pfc(port) {
-            let way = &mut self.ways[port as usize];
+            let egress = &mut self.egress[port as usize];
             for quanta in said.quanta.iter().flatten() {
                 match quanta {
-                    0 => way.figures.resumes_sent += 1,
-                    _ => way.figures.pauses_sent += 1,
+                    0 => egress.figures.resumes_sent += 1,
+                    _ => egress.figures.pauses_sent += 1,
                 }
             }
-            let bytes: [u8; BYTES] = said.to_bytes(way.source);
+            let bytes: [u8; BYTES] = said.to_bytes(egress.source);
             // A PFC frame that is lost is what the link itself may do; the next one repeats it.
             send(&bytes);
             return true;
         }
-        let way = &mut self.ways[port as usize];
-        if way.free_at > now {
+        let egress = &mut self.egress[port as usize];
+        if egress.free_at > now {
             return false;
         }
         let (lanes, count) = (&mut self.directions[across(port) as usize], self.priorities.len());
         let ready = (0..count)
-            .map(|turn| (way.next + turn) % count)
+            .map(|turn| (egress.next + turn) % count)
             .find(|&number| !lanes[number].waiting.is_empty() && self.relay.may_begin(port, number, now));
         let Some(number) = ready else { return false };
         let frame = lanes[number].waiting.front().expect("one waits");
@@ -202,15 +202,15 @@ impl Lanes {
         }
         let size = on_the_wire(frame.len());
         lanes[number].waiting.pop_front();
-        let from = way.free_at.max(Time::from_ps(now.as_ps().saturating_sub(MADE_UP.as_ps())));
-        (way.free_at, way.next) = (from + self.rate.transmission(size), number + 1);
+        let from = egress.free_at.max(Time::from_ps(now.as_ps().saturating_sub(MADE_UP.as_ps())));
+        (egress.free_at, egress.next) = (from + self.rate.transmission(size), number + 1);
         self.relay.frame_left(port, number, size, now);
         true
     }
 
     /// The next PFC frame out of a port.
     fn poll_pfc(&mut self, port: Port) -> Option<PfcFrame> {
-        if let Some(parting) = self.ways[port as usize].parting.take() {
+        if let Some(parting) = self.egress[port as usize].parting.take() {
             return Some(parting);
         }
         // Who is about to leave lets nobody go on.
@@ -248,7 +248,7 @@ impl Lanes {
         }
         dog.bites = is_paused;
         let dropped = std::mem::take(&mut lane.waiting);
-        self.ways[port as usize].figures.refused.storm += dropped.len() as u64;
+        self.egress[port as usize].figures.refused.storm += dropped.len() as u64;
         for frame in dropped {
             self.relay.frame_left(across(port), number, on_the_wire(frame.len()), now);
         }
@@ -259,7 +259,7 @@ impl Lanes {
         self.leaves = Some(now + lasting(LONGEST, self.rate) / 2);
         let mut frame = PfcFrame::default();
         self.priorities.iter().for_each(|priority| frame.quanta[usize::from(*priority)] = Some(LONGEST));
-        self.ways.iter_mut().for_each(|way| way.parting = Some(frame));
+        self.egress.iter_mut().for_each(|egress| egress.parting = Some(frame));
     }
 
     /// Neighbours may go on where the port across is not paused: those hear the PAUSE of the other end of the wire from here on.
@@ -271,7 +271,7 @@ impl Lanes {
                     frame.quanta[usize::from(*priority)] = Some(0);
                 }
             }
-            self.ways[port as usize].parting = (frame != PfcFrame::default()).then_some(frame);
+            self.egress[port as usize].parting = (frame != PfcFrame::default()).then_some(frame);
         }
     }
 
@@ -281,7 +281,7 @@ impl Lanes {
         for port in PORTS {
             for (number, lane) in self.directions[across(port) as usize].iter().enumerate() {
                 if !lane.waiting.is_empty() && self.relay.may_begin(port, number, now) {
-                    next = next.min(self.ways[port as usize].free_at);
+                    next = next.min(self.egress[port as usize].free_at);
                 }
                 next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
                 if let Some((since, is_paused)) = lane.watchdog.since {
@@ -316,7 +316,7 @@ impl Lanes {
         found
     }
 
-    /// Whether a lane was opened: the kernel's answer. One that was not has frames on their way here.
+    /// Notes the kernel's answer: a lane that was not opened has frames on their way here.
     pub fn opened(&mut self, port: Port, priority: u8, is_open: bool) {
         let number = self.priorities.iter().position(|own| *own == priority);
         let lane = &mut self.directions[port as usize][number.expect("a lane of this relay")];
@@ -330,7 +330,7 @@ impl Lanes {
 
     /// What a port has done.
     pub fn port(&self, port: Port) -> PortFigures {
-        self.ways[port as usize].figures
+        self.egress[port as usize].figures
     }
 
     /// What is known of each lane that comes in on a port, with its priority.

@@ -32,7 +32,7 @@ pub struct Settings {
     pub mtu: u32,
     /// The kernel passes everything on when the process has not been alive for this long.
     pub dead_after: Span,
-    /// A port that is told to pause for so long without a break is given up: what waits for it is dropped.
+    /// A port that is told to pause for this long without a break is given up: what waits for it is dropped.
     pub storm_after: Span,
 }
 
@@ -107,7 +107,7 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     let dead = "The kernel passes everything on when the process has not been alive for this long.";
     let dead = Parameter::new("dead_after", dead, Span::from_ms(5)..=Span::from_secs(10));
     let dead_after = table.value(&dead, Span::from_ms(50));
-    let storm = "A port that is told to pause for so long without a break is given up.";
+    let storm = "A port that is told to pause for this long without a break is given up.";
     let storm = Parameter::new("storm_after", storm, Span::from_ms(10)..=Span::from_secs(3600));
     let storm_after = table.value(&storm, Span::from_secs(1));
     let (rate, delay) = (rate?, delay?);

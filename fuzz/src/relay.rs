@@ -1,0 +1,130 @@
+//! A relay's lanes, driven by a script: frames and PFC frames come on both ports, time passes, what may leave leaves.
+
+use clearway_host::relay::lanes::{across, Lanes, PORTS};
+use clearway_proto::pfc::frame::{PfcFrame, PRIORITIES};
+use clearway_proto::pfc::quanta::lasting;
+use clearway_proto::swing::relay::{Port, RelayParams};
+use clearway_proto::units::{Bytes as Size, Rate, Span, Time};
+
+use crate::bytes::Bytes;
+
+const RATE: Rate = Rate::from_gbps(1);
+const LANES: [u8; 2] = [3, 6];
+const STORM_AFTER: Span = Span::from_ms(50);
+const ROOM: [u64; 2] = [40_000, 90_000];
+
+/// What the check knows by itself, by port.
+#[derive(Default)]
+struct Known {
+    /// Frames that came in, by lane; each has its number.
+    came: [u32; 2],
+    /// The number of the last frame that left, by lane.
+    left: [u32; 2],
+    /// Frames that left, by lane.
+    count: [u64; 2],
+    /// Until when the port is paused, by lane.
+    paused_until: [Time; 2],
+}
+
+fn params() -> RelayParams {
+    RelayParams {
+        rate: RATE,
+        priorities: LANES.len(),
+        xoff: Size::new(20_000),
+        xon: Size::new(10_000),
+        local_buffer: Size::new(ROOM[0]),
+        remote_buffer: Size::new(ROOM[1]),
+        ..RelayParams::default()
+    }
+}
+
+/// Whatever comes, whenever: frames of a lane leave in their order, none while its port is paused; each that came has left, waits or
+/// was counted as dropped; no more waits than there is room for.
+pub fn relay(bytes: &[u8]) {
+    let mut script = Bytes(bytes);
+    let mut lanes = Lanes::new(&params(), &LANES, STORM_AFTER, [[2; 6]; 2]);
+    let (mut now, mut known) = (Time::ZERO, [Known::default(), Known::default()]);
+    while let Some(step) = script.next() {
+        let port = PORTS[usize::from(step >> 7)];
+        let number = usize::from(step >> 6 & 1);
+        match step % 8 {
+            0 => now = now + Span::from_us(script.short().into()),
+            1 | 2 => {
+                let came = &mut known[port as usize].came[number];
+                *came += 1;
+                let mut frame = vec![0; 60 + usize::from(script.byte()) * 6];
+                frame[..4].copy_from_slice(&came.to_be_bytes());
+                frame[4] = number as u8;
+                lanes.handle_frame(port, Some(LANES[number]), &frame, now);
+            }
+            3 => {
+                let length = script.byte().into();
+                hear(&mut lanes, &mut known, port, script.take(length), now);
+            }
+            4 => {
+                let quanta = script.short();
+                let frame = PfcFrame::of(LANES[number].into(), quanta).to_bytes([9; 6]);
+                hear(&mut lanes, &mut known, port, &frame, now);
+            }
+            5 => send(&mut lanes, &mut known, port, now),
+            6 => {
+                for (port, priority, _) in lanes.openable(now) {
+                    lanes.opened(port, priority, step >> 5 & 1 == 1);
+                }
+            }
+            _ => lanes.handle_timeout(now),
+        }
+        check(&lanes, &known, now);
+    }
+    // Nobody pauses any more.
+    for _ in 0..2_000 {
+        now = now + Span::from_us(500);
+        lanes.handle_timeout(now);
+        for port in PORTS {
+            send(&mut lanes, &mut known, port, now);
+        }
+    }
+    check(&lanes, &known, now);
+    let waits = PORTS.iter().flat_map(|port| lanes.lanes(*port, now)).any(|(_, lane)| lane.frames > 0);
+    assert!(!waits, "frames wait for ever");
+}
+
+/// A MAC control frame comes, or what passes for one.
+fn hear(lanes: &mut Lanes, known: &mut [Known; 2], port: Port, frame: &[u8], now: Time) {
+    lanes.handle_frame(port, None, frame, now);
+    let Ok(said) = PfcFrame::parse(frame) else { return };
+    assert_eq!(said.quanta.len(), PRIORITIES);
+    for (number, priority) in LANES.iter().enumerate() {
+        if let Some(quanta) = said.quanta[usize::from(*priority)] {
+            known[port as usize].paused_until[number] = now + lasting(quanta, RATE);
+        }
+    }
+}
+
+fn send(lanes: &mut Lanes, known: &mut [Known; 2], port: Port, now: Time) {
+    let paused_until = known[port as usize].paused_until;
+    let known = &mut known[across(port) as usize];
+    while lanes.transmit(port, now, |frame| {
+        if PfcFrame::parse(frame).is_err() {
+            let number = usize::from(frame[4]);
+            let of = u32::from_be_bytes(frame[..4].try_into().expect("four bytes"));
+            assert!(of > known.left[number], "frame {of} left after {}", known.left[number]);
+            assert!(paused_until[number] <= now, "a frame left while its port was paused");
+            known.left[number] = of;
+            known.count[number] += 1;
+        }
+        true
+    }) {}
+}
+
+fn check(lanes: &Lanes, known: &[Known; 2], now: Time) {
+    for port in PORTS {
+        let (known, figures) = (&known[port as usize], lanes.port(port));
+        let waiting: u64 = lanes.lanes(port, now).map(|(_, lane)| lane.frames).sum();
+        let came: u64 = known.came.iter().map(|came| u64::from(*came)).sum();
+        let left: u64 = known.count.iter().sum();
+        let dropped = figures.refused.overflow + figures.refused.storm;
+        assert_eq!(came, left + waiting + dropped, "frames that came in on {}", port.name());
+        assert!(lanes.lanes(port, now).all(|(_, lane)| lane.waiting <= ROOM[port as usize]));
+    }
+}
