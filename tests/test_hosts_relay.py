@@ -19,7 +19,7 @@ import pytest
 from tools.hosts.frames import ADDRESSES, LONGEST, PRIORITY, TRAFFIC_CLASS
 from tools.hosts.machine import UnavailableError, demand, run
 from tools.hosts.swift import DAEMON
-from tools.hosts.wire import LOCAL, REMOTE, Wire, helper, inside, relay, round_trips_us, wire
+from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us, started, wire
 
 CONFIG = f"""[relay]
 rate = "100Mbps"
@@ -125,15 +125,15 @@ def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) ->
 def test_a_paused_priority_waits_and_leaves_in_order(through: Wire, config: Path) -> None:
     """The far end pauses: what the switch sends in that priority waits, and nothing else does."""
     with relay(through, config, "--metrics", _METRICS):
-        done(helper(through.far, "say", str(LONGEST)))
+        done(started(through.far, "say", str(LONGEST)))
         until(through, lane("closed"), 1)
-        receiver = listening(helper(through.far, "receive", "0.5"))
-        done(helper(through.far, "say", str(LONGEST)))
+        receiver = listening(started(through.far, "receive", "0.5"))
+        done(started(through.far, "say", str(LONGEST)))
         # A third of a second at 100 Mb/s; three packets of another class in the meantime.
-        sender = helper(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
+        sender = started(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
         done(sender)
         assert metrics(through)[lane("waiting_frames")] == 20
-        done(helper(through.switch, "send", "3", "100", "0", "1000"))
+        done(started(through.switch, "send", "3", "100", "0", "1000"))
         found = numbers(receiver)
         assert found == [0, 1, 2, *range(20)]
         until(through, lane("closed"), 0)
@@ -142,21 +142,38 @@ def test_a_paused_priority_waits_and_leaves_in_order(through: Wire, config: Path
         assert counted[lane("waiting_peak_bytes")] == 20 * (1000 + 28 + 14 + 24)
         assert counted['frames_dropped_total{port="local"}'] == 0
         # Open again: the kernel passes.
-        receiver = listening(helper(through.far, "receive", "0.5"))
-        done(helper(through.switch, "send", "5", "100", str(TRAFFIC_CLASS), "1000"))
+        receiver = listening(started(through.far, "receive", "0.5"))
+        done(started(through.switch, "send", "5", "100", str(TRAFFIC_CLASS), "1000"))
         assert numbers(receiver) == list(range(5))
         assert metrics(through)[lane("frames_to_process_total")] == 20
 
 
+def test_long_frames_of_tcp_are_stored_and_the_lane_is_opened_again(through: Wire, config: Path) -> None:
+    """What TCP hands on as one is up to 64 kB long; the process gets it as frames."""
+    with relay(through, config, "--metrics", _METRICS):
+        server = inside(through.far, "iperf3", "-s", "-1")
+        with subprocess.Popen(server, stdout=subprocess.DEVNULL):
+            time.sleep(0.3)
+            storm = started(through.far, "say", *("2000", "@5", "0", "@5") * 100)
+            marked = ("-S", str(TRAFFIC_CLASS), "-t", "1", "-J")
+            told = json.loads(run(inside(through.switch, "iperf3", "-c", ADDRESSES[1], *marked)))
+            done(storm)
+        assert told["end"]["sum_received"]["bytes"] > 1e6
+        stored = metrics(through)['frames_stored_total{port="local"}']
+        assert stored > metrics(through)[lane("frames_to_process_total")] > 10
+        until(through, lane("closed"), 0)
+        until(through, lane("closed", "remote"), 0)
+
+
 def test_the_switchs_pause_is_obeyed_and_goes_on_to_the_far_relay(through: Wire, config: Path) -> None:
     with relay(through, config, "--metrics", _METRICS):
-        heard = helper(through.far, "hear", "1")
+        heard = started(through.far, "hear", "1")
         time.sleep(0.4)
-        done(helper(through.switch, "say", "2000", "@5", "0", "6:9"))
+        done(started(through.switch, "say", "2000", "@5", "0", "6:9"))
         assert done(heard).split() == [f"{PRIORITY}:2000", f"{PRIORITY}:0"]
-        receiver = listening(helper(through.switch, "receive", "0.5"))
-        done(helper(through.switch, "say", str(LONGEST)))
-        done(helper(through.far, "send", "10", "100", str(TRAFFIC_CLASS), "1000"))
+        receiver = listening(started(through.switch, "receive", "0.5"))
+        done(started(through.switch, "say", str(LONGEST)))
+        done(started(through.far, "send", "10", "100", str(TRAFFIC_CLASS), "1000"))
         assert metrics(through)[lane("waiting_frames", "remote")] == 10
         assert numbers(receiver) == list(range(10))
         counted = metrics(through)
@@ -170,10 +187,10 @@ def test_nothing_is_lost_or_overtaken_in_a_storm_of_pauses_and_restarts(through:
     The sender obeys PAUSE as a network card does.
     """
     count = 20_000
-    receiver = listening(helper(through.far, "receive", "1.5"))
+    receiver = listening(started(through.far, "receive", "1.5"))
     with relay(through, config):
-        storm = helper(through.far, "storm", "5", "1")
-        sender = helper(through.switch, "send", str(count), "250", str(TRAFFIC_CLASS), "1000")
+        storm = started(through.far, "storm", "5", "1")
+        sender = started(through.switch, "send", str(count), "250", str(TRAFFIC_CLASS), "1000")
         time.sleep(1.2)
     for _ in range(2):
         with relay(through, config, "--metrics", _METRICS):
@@ -189,33 +206,33 @@ def test_nothing_is_lost_or_overtaken_in_a_storm_of_pauses_and_restarts(through:
 def test_a_relay_that_is_killed_is_a_wire_and_one_that_comes_back_takes_over(
     through: Wire, config: Path
 ) -> None:
-    """What waits in it is lost, and so is what comes for it in the next 50 ms; nothing after that."""
+    """What waits in it is lost, and so is what comes for it in the next 100 ms; nothing after that."""
     with relay(through, config) as process:
-        done(helper(through.far, "say", str(LONGEST)))
+        done(started(through.far, "say", str(LONGEST)))
         process.kill()
         process.wait()
-        time.sleep(0.1)
-        receiver = listening(helper(through.far, "receive", "0.5"))
-        done(helper(through.switch, "send", "50", "100", str(TRAFFIC_CLASS), "1000"))
+        time.sleep(0.2)
+        receiver = listening(started(through.far, "receive", "0.5"))
+        done(started(through.switch, "send", "50", "100", str(TRAFFIC_CLASS), "1000"))
         assert numbers(receiver) == list(range(50))
         # The far end hears the switch itself.
-        heard = helper(through.far, "hear", "1")
+        heard = started(through.far, "hear", "1")
         time.sleep(0.4)
-        done(helper(through.switch, "say", "2000"))
+        done(started(through.switch, "say", "2000"))
         assert done(heard).split() == [f"{PRIORITY}:2000"]
     with relay(through, config, "--metrics", _METRICS):
-        done(helper(through.far, "say", str(LONGEST)))
+        done(started(through.far, "say", str(LONGEST)))
         until(through, lane("closed"), 1)
         until(through, lane("closed"), 0)
 
 
 def test_a_relay_that_stands_still_is_a_wire_until_it_goes_on(through: Wire, config: Path) -> None:
     with relay(through, config, "--metrics", _METRICS) as process:
-        done(helper(through.far, "say", str(LONGEST)))
+        done(started(through.far, "say", str(LONGEST)))
         process.send_signal(signal.SIGSTOP)
-        time.sleep(0.1)
-        receiver = listening(helper(through.far, "receive", "0.5"))
-        done(helper(through.switch, "send", "50", "100", str(TRAFFIC_CLASS), "1000"))
+        time.sleep(0.2)
+        receiver = listening(started(through.far, "receive", "0.5"))
+        done(started(through.switch, "send", "50", "100", str(TRAFFIC_CLASS), "1000"))
         assert numbers(receiver) == list(range(50))
         process.send_signal(signal.SIGCONT)
         until(through, lane("closed"), 0)
@@ -233,7 +250,7 @@ def test_status_tells_what_a_relay_is_doing(through: Wire, config: Path) -> None
     assert (none.returncode, none.stdout) == (2, "")
     assert none.stderr.startswith(f"error: there is no relay between {LOCAL} and {REMOTE}\n")
     with relay(through, config):
-        done(helper(through.far, "say", str(LONGEST)))
+        done(started(through.far, "say", str(LONGEST)))
         told = json.loads(clearwayd(through, "--status", "--json").stdout)
         assert told["ports"]["remote"]["pauses_received"] == 1
         assert [each["from"] for each in told["lanes"]] == ["local", "remote"]
@@ -249,16 +266,16 @@ def test_status_tells_what_a_relay_is_doing(through: Wire, config: Path) -> None
 def test_a_port_that_is_paused_without_an_end_is_given_up(through: Wire, config: Path) -> None:
     config.write_text(CONFIG + 'storm_after = "500ms"\n')
     with relay(through, config, "--metrics", _METRICS):
-        storm = helper(through.far, "say", *(str(LONGEST), "@100") * 10)
+        storm = started(through.far, "say", *(str(LONGEST), "@100") * 10)
         time.sleep(0.8)
-        receiver = listening(helper(through.far, "receive", "1.5"))
-        flood = helper(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
+        receiver = listening(started(through.far, "receive", "1.5"))
+        flood = started(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
         done(storm)
         done(flood)
         counted = metrics(through)
         assert counted['frames_given_up_total{port="local"}'] == 20
         until(through, lane("given_up"), 0)
-        done(helper(through.switch, "send", "5", "100", str(TRAFFIC_CLASS), "1000"))
+        done(started(through.switch, "send", "5", "100", str(TRAFFIC_CLASS), "1000"))
         assert numbers(receiver) == list(range(5))
 
 

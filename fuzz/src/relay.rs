@@ -1,6 +1,6 @@
 //! A relay's lanes, driven by a script: frames and PFC frames come on both ports, time passes, what may leave leaves.
 
-use clearway_host::relay::lanes::{across, Lanes, PORTS};
+use clearway_host::relay::lanes::{across, Lanes, Want, PORTS};
 use clearway_proto::pfc::frame::{PfcFrame, PRIORITIES};
 use clearway_proto::pfc::quanta::lasting;
 use clearway_proto::swing::relay::{Port, RelayParams};
@@ -68,8 +68,10 @@ pub fn relay(bytes: &[u8]) {
             }
             5 => send(&mut lanes, &mut known, port, now),
             6 => {
-                for (port, priority, _) in lanes.openable(now) {
-                    lanes.opened(port, priority, step >> 5 & 1 == 1);
+                for (port, priority, want) in lanes.openable(now) {
+                    if want == Want::Open {
+                        lanes.opened(port, priority, step >> 5 & 1 == 1);
+                    }
                 }
             }
             _ => lanes.handle_timeout(now),
@@ -123,7 +125,7 @@ fn check(lanes: &Lanes, known: &[Known; 2], now: Time) {
         let waiting: u64 = lanes.lanes(port, now).map(|(_, lane)| lane.frames).sum();
         let came: u64 = known.came.iter().map(|came| u64::from(*came)).sum();
         let left: u64 = known.count.iter().sum();
-        let dropped = figures.refused.overflow + figures.refused.storm;
+        let dropped = figures.refused.overflow + figures.refused.given_up;
         assert_eq!(came, left + waiting + dropped, "frames that came in on {}", port.name());
         assert!(lanes.lanes(port, now).all(|(_, lane)| lane.waiting <= ROOM[port as usize]));
     }

@@ -14,7 +14,8 @@ from statistics import median
 from tools.hosts.bars import Bar, skipped
 from tools.hosts.frames import ADDRESSES, DEVICE, PRIORITY, TRAFFIC_CLASS
 from tools.hosts.machine import UnavailableError, demand, run
-from tools.hosts.wire import Wire, helper, inside, redirected, relay, round_trips_us, wire
+from tools.hosts.swift import DAEMON
+from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, redirected, relay, round_trips_us, started, wire
 
 SWING = "swing"
 # A rate that this machine does not reach: what waits is then not held up by the link's own rate.
@@ -80,15 +81,26 @@ def _frames_a_second(through: Wire, seconds: int, *, stores: bool) -> float:
         with subprocess.Popen(client, stdout=subprocess.DEVNULL) as flooding:  # noqa: S603 - our own
             time.sleep(0.5)
             # What comes after a PAUSE (10 us here) goes to the process until nothing has come for 1 ms.
-            pausing = helper(through.far, "say", *(("2000", "@0.5") * (seconds * 2000 if stores else 0)))
+            pausing = started(through.far, "say", *(("2000", "@0.5") * (seconds * 2000 if stores else 0)))
             time.sleep(0.3)
             before, start = _received(through), time.monotonic()
+            kernel = _by_kernel(through) if stores else 0
             time.sleep(seconds)
-            found = (_received(through) - before) / (time.monotonic() - start)
+            received = _received(through) - before
+            found = received / (time.monotonic() - start)
+            if stores and (passed := _by_kernel(through) - kernel) > received / 20:
+                raise UnavailableError(f"{passed} of {received} frames were not stored")
             flooding.kill()
             pausing.kill()
         serving.kill()
     return found
+
+
+def _by_kernel(through: Wire) -> int:
+    """Return how many frames from the switch the kernel has passed on."""
+    ends = ("--local", LOCAL, "--remote", REMOTE)
+    told = run(inside(through.relay, str(DAEMON), "relay", *ends, "--status", "--json"))
+    return int(json.loads(told)["lanes"][0]["kernel"]["passed"])
 
 
 def _received(through: Wire) -> int:

@@ -73,7 +73,7 @@ def inside(namespace: str, *command: str) -> list[str]:
     return ["ip", "netns", "exec", namespace, *command]
 
 
-def helper(namespace: str, *words: str) -> subprocess.Popen[str]:
+def started(namespace: str, *words: str) -> subprocess.Popen[str]:
     """Start this module's program in a namespace."""
     command = inside(namespace, *_PROGRAM, *words)
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
@@ -81,7 +81,7 @@ def helper(namespace: str, *words: str) -> subprocess.Popen[str]:
 
 def round_trips_us(through: Wire, count: int) -> list[float]:
     """Return the round trips from the switch to the far end and back, in the lossless priority."""
-    with helper(through.far, "answer", "2") as answering:
+    with started(through.far, "answer", "2") as answering:
         assert answering.stdout is not None
         answering.stdout.readline()
         try:

@@ -2,8 +2,8 @@
  * PFC frame, goes to the relay's process, through a device of its own for each port.
  *
  * A *lane* is a priority in one direction. While it is open its frames are passed on here. A PAUSE for it closes it in the same softirq
- * that reads the PFC frame; the process opens it again when it has sent all that was stored, which `relay_command` decides under the
- * lane's lock: no frame overtakes another.
+ * that reads the PFC frame. The process opens it again when it has sent all that was stored: it asks first that what goes to it from then
+ * on is noted, and, a millisecond later, that the lane is opened if nothing was. So no frame overtakes another.
  *
  * When the process has not been alive for a while everything is passed on, PFC frames, too: a dead relay is a wire. */
 #include "kernel.h"
@@ -18,15 +18,17 @@ char relay_license[] SEC("license") = "Dual MIT/GPL";
 
 /* What the loader sets before the verifier sees it. */
 struct setting {
-    /* Of the ports, L and R. */
+    /* The numbers of the ports, L before R. */
     __u32 ports[2];
-    /* Of the devices that lead to the process, for what came in on each port. */
+    /* The numbers of the devices that lead to the process, for what came in on each port. */
     __u32 stores[2];
     /* The process is taken for dead when it has not shown up for this long. */
     __u64 dead_after_ns;
     /* The lane of each of the 64 code points of DiffServ, and of each priority of a VLAN tag; NO_PRIORITY: none, never stored. */
     __u8 of_code_point[64];
     __u8 of_tag[PRIORITIES];
+    /* Whether a tag tells the priority of a frame that has one; otherwise its code point does. */
+    __u8 trusts_tags;
 };
 
 const volatile struct setting setting = {};
@@ -35,7 +37,9 @@ const volatile struct setting setting = {};
 struct lane {
     struct bpf_spin_lock lock;
     /* Whether frames go to the process. */
-    __u32 is_closed;
+    __u16 is_closed;
+    /* Whether anything has gone to the process, or a PAUSE has come, since the process asked. */
+    __u16 is_fresh;
     /* Frames and bytes passed on. */
     __u64 passed;
     __u64 passed_bytes;
@@ -45,7 +49,7 @@ struct lane {
     __u64 passed_dead;
 };
 
-/* By direction times eight and priority. Direction 0 comes in on L. */
+/* The key is direction * 8 + priority. Direction 0 comes in on L. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 2 * PRIORITIES);
@@ -65,7 +69,8 @@ static __always_inline int is_dead(void)
 {
     __u32 zero = 0;
     __u64 *at = bpf_map_lookup_elem(&alive, &zero);
-    return !at || bpf_ktime_get_ns() - *at > setting.dead_after_ns;
+    /* Signed, as the process may have shown up since. */
+    return !at || (__s64)(bpf_ktime_get_ns() - *at) > (__s64)setting.dead_after_ns;
 }
 
 static __always_inline struct lane *lane_of(__u32 direction, __u32 priority)
@@ -89,6 +94,7 @@ static __always_inline void obey(struct __sk_buff *skb, __u32 in)
             continue;
         bpf_spin_lock(&lane->lock);
         lane->is_closed = 1;
+        lane->is_fresh = 1;
         bpf_spin_unlock(&lane->lock);
     }
 }
@@ -96,11 +102,10 @@ static __always_inline void obey(struct __sk_buff *skb, __u32 in)
 /* The priority of a frame that is no MAC control. */
 static __always_inline __u32 priority_of(struct __sk_buff *skb, __u16 type)
 {
-    void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-    __u8 *header = data + ETH_HLEN;
-    if (skb->vlan_present)
+    __u8 header[2];
+    if (skb->vlan_present && setting.trusts_tags)
         return setting.of_tag[skb->vlan_tci >> 13 & 7];
-    if ((void *)(header + 2) > end)
+    if (bpf_skb_load_bytes(skb, ETH_HLEN, header, sizeof(header)))
         return NO_PRIORITY;
     if (type == ETH_P_IP)
         return setting.of_code_point[header[1] >> 2 & 63];
@@ -117,11 +122,13 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
     if ((void *)(header + ETH_HLEN) > end)
         return TC_ACT_SHOT;
     __u16 type = header[12] << 8 | header[13];
-    if (type == MAC_CONTROL) {
+    /* A MAC control frame has no tag. */
+    if (type == MAC_CONTROL && !skb->vlan_present) {
         if (is_dead())
             return bpf_redirect(out, 0);
         __be16 opcode;
-        if (!bpf_skb_load_bytes(skb, ETH_HLEN, &opcode, sizeof(opcode)) && opcode == __builtin_bswap16(OPCODE_PFC))
+        int is_to_all = header[0] == 0x01 && header[1] == 0x80 && header[2] == 0xc2 && !header[3] && !header[4] && header[5] == 0x01;
+        if (is_to_all && !bpf_skb_load_bytes(skb, ETH_HLEN, &opcode, sizeof(opcode)) && opcode == __builtin_bswap16(OPCODE_PFC))
             obey(skb, in);
         return bpf_redirect(setting.stores[in], 0);
     }
@@ -137,6 +144,7 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
         return bpf_redirect(out, 0);
     }
     lane->stored++;
+    lane->is_fresh = 1;
     bpf_spin_unlock(&lane->lock);
     if (!is_dead())
         return bpf_redirect(setting.stores[in], 0);
@@ -163,11 +171,9 @@ int relay_remote(struct __sk_buff *skb)
 struct command {
     __u32 direction;
     __u32 priority;
-    /* Frames of the lane that the process has got so far. */
-    __u64 got;
-    /* In: 1 to close it, 0 to open it if no frame is on its way to the process. Out: whether it is closed. */
+    /* In: whether it is to be opened if nothing is fresh; otherwise what comes from here on is. Out: whether it is closed. */
+    __u32 opens;
     __u32 is_closed;
-    __u32 unused;
 };
 
 SEC("syscall")
@@ -179,8 +185,10 @@ int relay_command(struct command *command)
     if (!lane)
         return -1;
     bpf_spin_lock(&lane->lock);
-    if (command->is_closed || lane->stored == command->got)
-        lane->is_closed = command->is_closed;
+    if (!command->opens)
+        lane->is_fresh = 0;
+    else if (!lane->is_fresh)
+        lane->is_closed = 0;
     command->is_closed = lane->is_closed;
     bpf_spin_unlock(&lane->lock);
     return 0;

@@ -9,20 +9,31 @@ pub struct Classes {
     pub of_code_point: [Option<u8>; 64],
     /// The priority of each priority in a tag.
     pub of_tag: [Option<u8>; PRIORITIES],
+    /// Whether a tag tells the priority of a frame that has one; otherwise its code point does.
+    pub trusts_tags: bool,
 }
 
 impl Classes {
     /// The priority of a frame; none for MAC control frames, and for what is in no lane.
     pub fn of(&self, frame: &[u8]) -> Option<u8> {
         let word = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
-        match word(12)? {
-            MAC_CONTROL => None,
-            0x8100 | 0x88a8 => self.of_tag[usize::from(word(14)? >> 13)],
-            0x0800 => self.of_code_point[usize::from(frame.get(15)? >> 2)],
-            0x86dd => self.of_code_point[usize::from(word(14)? >> 6 & 63)],
+        // The type, and where the header behind it begins.
+        let (kind, at) = match word(12)? {
+            0x8100 | 0x88a8 if self.trusts_tags => return self.of_tag[usize::from(word(14)? >> 13)],
+            0x8100 | 0x88a8 => (word(16)?, 18),
+            kind => (kind, 14),
+        };
+        match kind {
+            0x0800 => self.of_code_point[usize::from(frame.get(at + 1)? >> 2)],
+            0x86dd => self.of_code_point[usize::from(word(at)? >> 6 & 63)],
             _ => None,
         }
     }
+}
+
+/// Returns whether a frame is of MAC control.
+pub fn is_control(frame: &[u8]) -> bool {
+    frame.get(12..14) == Some(MAC_CONTROL.to_be_bytes().as_slice())
 }
 
 #[cfg(test)]
@@ -32,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_frames_priority_is_that_of_its_code_point_or_of_its_tag() {
-        let mut classes = Classes { of_code_point: [None; 64], of_tag: [None; 8] };
+        let mut classes = Classes { of_code_point: [None; 64], of_tag: [None; 8], trusts_tags: true };
         (classes.of_code_point[26], classes.of_tag[5]) = (Some(3), Some(4));
         let frame = |head: &[u8]| {
             let mut frame = vec![0; 60];
@@ -44,6 +55,10 @@ mod tests {
         assert_eq!([&ipv4, &ipv6].map(|frame| classes.of(frame)), [Some(3); 2]);
         assert_eq!(classes.of(&frame(&[0x81, 0x00, 5 << 5, 1])), Some(4));
         assert_eq!(classes.of(&frame(&[0x81, 0x00, 4 << 5, 1])), None);
+        let tagged = frame(&[0x81, 0x00, 5 << 5, 1, 0x08, 0x00, 0x45, 26 << 2]);
+        assert_eq!(classes.of(&tagged), Some(4));
+        let by_code_point = Classes { trusts_tags: false, ..classes.clone() };
+        assert_eq!(by_code_point.of(&tagged), Some(3));
         assert_eq!(classes.of(&frame(&[0x08, 0x06])), None);
         assert_eq!(classes.of(&PfcFrame::of(3, 1).to_bytes([9; 6])), None);
         assert_eq!(classes.of(&[0; 9]), None);

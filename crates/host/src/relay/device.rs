@@ -33,7 +33,7 @@ pub struct Devices {
     pub ports: [Device; 2],
     /// The devices that lead to the process.
     pub stores: [Device; 2],
-    /// Those, open.
+    /// The same, open.
     pub queues: [SyncDevice; 2],
 }
 
@@ -137,12 +137,18 @@ impl Devices {
     }
 }
 
-/// Takes from ports what relays have left there. The link is cut from then on.
-pub fn remove(ports: &[Device; 2]) -> Result<(), Problem> {
-    ports.iter().try_for_each(|port| {
-        run(&format!("tc filter delete dev {} ingress pref 1", port.name))?;
-        run(&format!("ip link set dev {} promisc off", port.name))
-    })
+/// Takes from interfaces what relays have left there, whatever state they are in. The link is cut from then on.
+pub fn remove(local: &str, remote: &str) -> Result<(), Problem> {
+    let ports = [Device::find(local)?, Device::find(remote)?];
+    let commands = ports.iter().flat_map(|port| {
+        [
+            format!("tc filter delete dev {} ingress pref 1", port.name),
+            format!("ip link set dev {} promisc off", port.name),
+        ]
+    });
+    // All of them, even if one fails: what was not there is told.
+    let failed: Vec<Problem> = commands.filter_map(|command| run(&command).err()).collect();
+    failed.into_iter().next().map_or(Ok(()), Err)
 }
 
 fn run(command: &str) -> Result<(), Problem> {

@@ -8,7 +8,7 @@ pub struct Refused {
     /// Frames for which there was no room.
     pub overflow: u64,
     /// Frames dropped as the port that they leave on was paused without an end.
-    pub storm: u64,
+    pub given_up: u64,
     /// PFC frames that end too early, have bits of no priority, or another destination.
     pub malformed: u64,
     /// PAUSE frames of the whole link, and MAC control frames of other kinds.
@@ -48,5 +48,5 @@ pub struct LaneFigures {
     /// Whether the other end of the port that it comes in on is held by the relay's own rules.
     pub is_held: bool,
     /// Whether its frames are dropped, as its port is paused without an end.
-    pub is_dropped: bool,
+    pub is_given_up: bool,
 }

@@ -5,6 +5,7 @@
 
 use std::os::fd::AsFd;
 
+use clearway_proto::pfc::frame::PRIORITIES;
 use clearway_proto::swing::relay::Port;
 use libbpf_rs::{
     set_print, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, TcHook, TcHookBuilder,
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use super::classes::Classes;
 use super::device::Devices;
+use super::lanes::Want;
 use super::settings::Settings;
 use crate::tcp::kernel::{check_types, error, refused, KernelError};
 use crate::testbed::clock::monotonic_ns;
@@ -22,11 +24,9 @@ use crate::testbed::clock::monotonic_ns;
 const OBJECT: &[u8] = include_bytes!("../../bpf/relay.bpf.o");
 /// The priority that is none.
 const NO_PRIORITY: u8 = 0xff;
-/// Priorities of a direction.
-const PRIORITIES: u32 = 8;
 /// The place of the programs among a port's filters.
 const HANDLE: u32 = 1;
-const PRIORITY: u32 = 1;
+const PREFERENCE: u32 = 1;
 
 /// What the kernel has counted of a lane: `struct lane`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,11 +52,13 @@ pub struct Kernel {
 
 /// The bytes of `struct setting`.
 fn setting(devices: &Devices, settings: &Settings) -> Vec<u8> {
-    let Classes { of_code_point, of_tag } = &settings.classes;
+    let Classes { of_code_point, of_tag, trusts_tags } = &settings.classes;
     let priorities = of_code_point.iter().chain(of_tag).map(|priority| priority.unwrap_or(NO_PRIORITY));
+    // The structure is as long as a multiple of its longest member.
+    let last = [u8::from(*trusts_tags), 0, 0, 0, 0, 0, 0, 0];
     let indices = devices.ports.iter().chain(&devices.stores).flat_map(|device| device.index.to_ne_bytes());
     let dead_after_ns = settings.dead_after.as_ps() / 1000;
-    indices.chain(dead_after_ns.to_ne_bytes()).chain(priorities).collect()
+    indices.chain(dead_after_ns.to_ne_bytes()).chain(priorities).chain(last).collect()
 }
 
 fn map(object: &Object, name: &str) -> Result<MapHandle, KernelError> {
@@ -71,7 +73,7 @@ fn hook(object: &Object, program: &str, index: i32) -> TcHook {
         .ifindex(index)
         .replace(true)
         .handle(HANDLE)
-        .priority(PRIORITY)
+        .priority(PREFERENCE)
         .hook(TC_INGRESS);
     hook.create().ok();
     hook
@@ -100,9 +102,13 @@ impl Kernel {
             let attached = hook(&kernel.object, program, store.index).attach();
             attached.map_err(|e| unattached(&store.name, &e))?;
         }
-        for (port, program) in devices.ports.iter().zip(["relay_local", "relay_remote"]) {
-            let attached = hook(&kernel.object, program, port.index).attach();
-            attached.map_err(|e| unattached(&port.name, &e))?;
+        let [local, remote] = &devices.ports;
+        let mut of_local = hook(&kernel.object, "relay_local", local.index);
+        of_local.attach().map_err(|e| unattached(&local.name, &e))?;
+        if let Err(e) = hook(&kernel.object, "relay_remote", remote.index).attach() {
+            // One half of a relay is worse than none.
+            let _ = of_local.detach();
+            return Err(unattached(&remote.name, &e));
         }
         Ok(kernel)
     }
@@ -114,30 +120,30 @@ impl Kernel {
         set.map_err(|e| error(format!("the relay's sign of life: {e}"), "run it as root"))
     }
 
-    /// Opens a lane of which the process has got `got` frames, unless more are on their way to it. Returns whether it is open.
-    pub fn open_lane(&mut self, port: Port, priority: u8, got: u64) -> Result<bool, KernelError> {
-        let words = [port as u32, priority.into()].map(u32::to_ne_bytes);
-        let mut command: Vec<u8> = words.iter().flatten().copied().collect();
-        command.extend(got.to_ne_bytes());
-        command.extend([0; 8]);
+    /// Does what is wanted of a lane, and returns whether it is open then.
+    pub fn command(&mut self, port: Port, priority: u8, want: Want) -> Result<bool, KernelError> {
+        let words = [port as u32, priority.into(), u32::from(want == Want::Open), 0];
+        let mut command: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
         let mut programs = self.object.progs_mut();
         let program = programs.find(|own| own.name() == "relay_command").expect("the object has it");
         let input = ProgramInput { context_in: Some(&mut command), ..ProgramInput::default() };
         let ran =
             program.test_run(input).map_err(|e| error(format!("a relay's lane: {e}"), "run it as root"))?;
-        debug_assert_eq!(ran.return_value, 0, "a lane that there is");
-        Ok(command[16..20] == 0_u32.to_ne_bytes())
+        if ran.return_value != 0 {
+            return Err(error(format!("a relay's lane: there is no priority {priority}"), "report it"));
+        }
+        Ok(command[12..16] == 0_u32.to_ne_bytes())
     }
 
     /// What the kernel has counted of each of these priorities that come in on a port.
     pub fn counters(&self, port: Port, priority: u8) -> Result<LaneCounters, KernelError> {
-        let key = port as u32 * PRIORITIES + u32::from(priority);
+        let key = port as u32 * PRIORITIES as u32 + u32::from(priority);
         let found = self.lanes.lookup(&key.to_ne_bytes(), MapFlags::ANY);
         let bytes = found.map_err(|e| error(format!("a relay's lane: {e}"), "run it as root"))?;
         let bytes = bytes.expect("the map has it");
         let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         Ok(LaneCounters {
-            is_closed: bytes[4..8] != [0; 4],
+            is_closed: bytes[4..6] != [0; 2],
             passed: word(8),
             passed_bytes: word(16),
             stored: word(24),

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use clearway_proto::pfc::frame::{NotPfc, PfcFrame, BYTES};
 use clearway_proto::pfc::quanta::{lasting, LONGEST};
-use clearway_proto::swing::relay::{Admission, Pfc, Port, Relay, RelayParams};
+use clearway_proto::swing::relay::{Admission, Port, Relay, RelayParams};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::figures::{LaneFigures, PortFigures};
@@ -43,14 +43,21 @@ struct Watchdog {
     /// Since when the port has been paused without a break, or has not been; none before the first PAUSE.
     since: Option<(Time, bool)>,
     /// Whether frames are dropped.
-    bites: bool,
+    has_given_up: bool,
+}
+
+/// What is wanted of the kernel, of a closed lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// That it notes whether anything goes to the process, or a PAUSE comes, from here on.
+    Note,
+    /// That it opens the lane if nothing has since then.
+    Open,
 }
 
 #[derive(Debug, Default)]
 struct Lane {
     waiting: VecDeque<Vec<u8>>,
-    /// Frames that were handed over.
-    got: u64,
     is_closed: bool,
     /// Since when it could be open; none while it could not.
     idle_since: Option<Time>,
@@ -66,8 +73,8 @@ struct Egress {
     free_at: Time,
     /// The lane whose turn it is.
     next: usize,
-    /// What is said to the neighbour on the way to leave.
-    parting: Option<PfcFrame>,
+    /// A PFC frame for all lanes, before the relay leaves.
+    farewell: Option<PfcFrame>,
     figures: PortFigures,
 }
 
@@ -98,7 +105,7 @@ impl Lanes {
         assert_eq!(params.priorities, priorities.len());
         let lanes = || priorities.iter().map(|_| Lane::default()).collect();
         let figures = PortFigures::default();
-        let egress = |source| Egress { source, free_at: Time::ZERO, next: 0, parting: None, figures };
+        let egress = |source| Egress { source, free_at: Time::ZERO, next: 0, farewell: None, figures };
         Lanes {
             relay: Relay::new(params),
             rate: params.rate,
@@ -121,10 +128,10 @@ impl Lanes {
 
     fn store(&mut self, port: Port, number: usize, frame: &[u8], now: Time) {
         let lane = &mut self.directions[port as usize][number];
-        (lane.got, lane.is_closed, lane.idle_since) = (lane.got + 1, true, None);
+        (lane.is_closed, lane.idle_since) = (true, None);
         let figures = &mut self.egress[port as usize].figures;
-        if lane.watchdog.bites {
-            figures.refused.storm += 1;
+        if lane.watchdog.has_given_up {
+            figures.refused.given_up += 1;
             return;
         }
         match self.relay.frame_arrived(port, number, on_the_wire(frame.len()), now) {
@@ -146,7 +153,7 @@ impl Lanes {
                 figures.refused.not_pfc += 1;
                 return;
             }
-            Err(NotPfc::Truncated | NotPfc::Elsewhere | NotPfc::Classes(_)) => {
+            Err(NotPfc::Truncated | NotPfc::Elsewhere) => {
                 figures.refused.malformed += 1;
                 return;
             }
@@ -175,16 +182,18 @@ impl Lanes {
     /// returning `false`, stays.
     pub fn transmit(&mut self, port: Port, now: Time, mut send: impl FnMut(&[u8]) -> bool) -> bool {
         if let Some(said) = self.poll_pfc(port) {
-            let egress = &mut self.egress[port as usize];
+            let bytes: [u8; BYTES] = said.to_bytes(self.egress[port as usize].source);
+            // One that is refused is lost, as the link may lose one; the next repeats it.
+            if !send(&bytes) {
+                return true;
+            }
+            let figures = &mut self.egress[port as usize].figures;
             for quanta in said.quanta.iter().flatten() {
                 match quanta {
-                    0 => egress.figures.resumes_sent += 1,
-                    _ => egress.figures.pauses_sent += 1,
+                    0 => figures.resumes_sent += 1,
+                    _ => figures.pauses_sent += 1,
                 }
             }
-            let bytes: [u8; BYTES] = said.to_bytes(egress.source);
-            // A PFC frame that is lost is what the link itself may do; the next one repeats it.
-            send(&bytes);
             return true;
         }
         let egress = &mut self.egress[port as usize];
@@ -210,12 +219,14 @@ impl Lanes {
 
     /// The next PFC frame out of a port.
     fn poll_pfc(&mut self, port: Port) -> Option<PfcFrame> {
-        if let Some(parting) = self.egress[port as usize].parting.take() {
-            return Some(parting);
+        if let Some(farewell) = self.egress[port as usize].farewell.take() {
+            return Some(farewell);
         }
-        // Who is about to leave lets nobody go on.
-        let says = |pfc: &Pfc| pfc.quanta > 0 || self.leaves.is_none();
-        let pfc = std::iter::from_fn(|| self.relay.poll_pfc(port)).find(says)?;
+        let pfc = self.relay.poll_pfc(port)?;
+        if self.leaves.is_some() {
+            // Both neighbours are paused for the longest time, which nothing else is to shorten.
+            return self.poll_pfc(port);
+        }
         Some(PfcFrame::of(usize::from(self.priorities[pfc.priority]), pfc.quanta))
     }
 
@@ -236,19 +247,19 @@ impl Lanes {
     fn watch(&mut self, port: Port, number: usize, now: Time) {
         let is_paused = !self.relay.may_begin(across(port), number, now);
         let lane = &mut self.directions[port as usize][number];
-        let dog = &mut lane.watchdog;
-        match dog.since {
+        let watchdog = &mut lane.watchdog;
+        match watchdog.since {
             Some((_, was)) if was == is_paused => {}
             None if !is_paused => return,
-            _ => dog.since = Some((now, is_paused)),
+            _ => watchdog.since = Some((now, is_paused)),
         }
-        let (since, _) = dog.since.expect("it was set");
-        if dog.bites == is_paused || now.since(since) < self.storm_after {
+        let (since, _) = watchdog.since.expect("it was set");
+        if watchdog.has_given_up == is_paused || now.since(since) < self.storm_after {
             return;
         }
-        dog.bites = is_paused;
+        watchdog.has_given_up = is_paused;
         let dropped = std::mem::take(&mut lane.waiting);
-        self.egress[port as usize].figures.refused.storm += dropped.len() as u64;
+        self.egress[port as usize].figures.refused.given_up += dropped.len() as u64;
         for frame in dropped {
             self.relay.frame_left(across(port), number, on_the_wire(frame.len()), now);
         }
@@ -259,7 +270,7 @@ impl Lanes {
         self.leaves = Some(now + lasting(LONGEST, self.rate) / 2);
         let mut frame = PfcFrame::default();
         self.priorities.iter().for_each(|priority| frame.quanta[usize::from(*priority)] = Some(LONGEST));
-        self.egress.iter_mut().for_each(|egress| egress.parting = Some(frame));
+        self.egress.iter_mut().for_each(|egress| egress.farewell = Some(frame));
     }
 
     /// Neighbours may go on where the port across is not paused: those hear the PAUSE of the other end of the wire from here on.
@@ -271,7 +282,7 @@ impl Lanes {
                     frame.quanta[usize::from(*priority)] = Some(0);
                 }
             }
-            self.egress[port as usize].parting = (frame != PfcFrame::default()).then_some(frame);
+            self.egress[port as usize].farewell = (frame != PfcFrame::default()).then_some(frame);
         }
     }
 
@@ -285,7 +296,7 @@ impl Lanes {
                 }
                 next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
                 if let Some((since, is_paused)) = lane.watchdog.since {
-                    if lane.watchdog.bites != is_paused {
+                    if lane.watchdog.has_given_up != is_paused {
                         next = next.min(since + self.storm_after);
                     }
                 }
@@ -294,38 +305,39 @@ impl Lanes {
         next
     }
 
-    /// The closed lanes that have had nothing to wait for long enough, as the port that they come in on, their priority, and the
-    /// frames that were handed over of them.
-    pub fn openable(&mut self, now: Time) -> Vec<(Port, u8, u64)> {
+    /// The closed lanes of which nothing waits, as the port that they come in on, their priority, and what is wanted of the kernel:
+    /// first a note, and when nothing has come since then that it opens them.
+    pub fn openable(&mut self, now: Time) -> Vec<(Port, u8, Want)> {
         let mut found = Vec::new();
         for port in PORTS {
             for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
-                if !lane.is_closed || !lane.waiting.is_empty() || lane.watchdog.bites {
-                    continue;
-                }
-                if !self.relay.may_begin(across(port), number, now) {
+                let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up;
+                if !lane.is_closed || is_busy || !self.relay.may_begin(across(port), number, now) {
                     lane.idle_since = None;
                     continue;
                 }
-                let since = *lane.idle_since.get_or_insert(now);
-                if now.since(since) >= LINGERS {
-                    found.push((port, self.priorities[number], lane.got));
-                }
+                let want = match lane.idle_since {
+                    None => Want::Note,
+                    Some(since) if now.since(since) >= LINGERS => Want::Open,
+                    Some(_) => continue,
+                };
+                lane.idle_since.get_or_insert(now);
+                found.push((port, self.priorities[number], want));
             }
         }
         found
     }
 
-    /// Notes the kernel's answer: a lane that was not opened has frames on their way here.
+    /// Notes the kernel's answer to [`Want::Open`]: a lane that was not opened has frames or a PAUSE on their way here.
     pub fn opened(&mut self, port: Port, priority: u8, is_open: bool) {
         let number = self.priorities.iter().position(|own| *own == priority);
         let lane = &mut self.directions[port as usize][number.expect("a lane of this relay")];
         (lane.is_closed, lane.idle_since) = (!is_open, None);
     }
 
-    /// Returns whether nothing waits and every lane is open.
-    pub fn is_idle(&self) -> bool {
-        self.directions.iter().flatten().all(|lane| !lane.is_closed && lane.waiting.is_empty())
+    /// Returns whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.directions.iter().flatten().all(|lane| lane.waiting.is_empty())
     }
 
     /// What a port has done.
@@ -343,7 +355,7 @@ impl Lanes {
                     frames: lane.waiting.len() as u64,
                     is_paused: !self.relay.may_begin(across(port), number, now),
                     is_held: port == Port::Remote && self.relay.holds(number),
-                    is_dropped: lane.watchdog.bites,
+                    is_given_up: lane.watchdog.has_given_up,
                 };
                 (*priority, figures)
             },

@@ -23,7 +23,7 @@ const OF_PORTS: [OfPort; 10] = [
         Counter,
         "frames_given_up_total",
         "Frames dropped as the port that they leave on was paused without an end.",
-        |f| f.refused.storm,
+        |f| f.refused.given_up,
     ),
     (
         Counter,
@@ -52,7 +52,7 @@ const OF_LANES: [OfLane; 11] = [
         Gauge,
         "given_up",
         "Whether frames are dropped, as the port that they leave on is paused without an end.",
-        |f, _| f.is_dropped.into(),
+        |f, _| f.is_given_up.into(),
     ),
     (Gauge, "closed", "Whether frames go to the process.", |_, c| c.is_closed.into()),
     (Counter, "frames_passed_total", "Frames that the kernel passed on.", |_, c| c.passed),

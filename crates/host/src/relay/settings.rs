@@ -5,7 +5,7 @@ use std::path::Path;
 use clearway_proto::parameter::{Parameter, ParameterReader, Shown};
 use clearway_proto::pfc::frame::PRIORITIES;
 use clearway_proto::pfc::headroom::LosslessLink;
-use clearway_proto::pfc::quanta::LONGEST;
+use clearway_proto::pfc::quanta::{lasting, LONGEST};
 use clearway_proto::swing::holding::Holding;
 use clearway_proto::swing::plan::{relay_buffer, DciLink};
 use clearway_proto::swing::relay::RelayParams;
@@ -106,7 +106,7 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     let quanta = table.value(&quanta, u32::from(LONGEST)) as u16;
     let dead = "The kernel passes everything on when the process has not been alive for this long.";
     let dead = Parameter::new("dead_after", dead, Span::from_ms(5)..=Span::from_secs(10));
-    let dead_after = table.value(&dead, Span::from_ms(50));
+    let dead_after = table.value(&dead, Span::from_ms(100));
     let storm = "A port that is told to pause for this long without a break is given up.";
     let storm = Parameter::new("storm_after", storm, Span::from_ms(10)..=Span::from_secs(3600));
     let storm_after = table.value(&storm, Span::from_secs(1));
@@ -130,6 +130,11 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
         let remedy =
             format!("take at least {}, or safety = false and trust both ends to count alike", least.shown());
         table.wrong("remote_buffer", &what, Some(&remedy));
+    }
+    let longest = lasting(LONGEST, rate);
+    if storm_after <= longest {
+        let what = format!("found {}, no longer than one PAUSE may last", storm_after.shown());
+        table.wrong("storm_after", &what, Some(&format!("take more than {}", longest.shown())));
     }
     let classes = classes(trust, &priorities);
     Some(Settings { params, priorities, classes, mtu, dead_after, storm_after })
@@ -192,7 +197,8 @@ fn read_priorities(table: &mut Table<'_>) -> Option<Vec<u8>> {
 /// The usual map: a code point's priority is that of its class selector, its upper three bits.
 fn classes(trust: Trust, priorities: &[u8]) -> Classes {
     let lossless = |priority: u8| priorities.contains(&priority).then_some(priority);
-    let mut classes = Classes { of_code_point: [None; 64], of_tag: [None; PRIORITIES] };
+    let trusts_tags = trust == Trust::Tag;
+    let mut classes = Classes { of_code_point: [None; 64], of_tag: [None; PRIORITIES], trusts_tags };
     match trust {
         Trust::Tag => (0..).zip(&mut classes.of_tag).for_each(|(tag, of)| *of = lossless(tag)),
         Trust::CodePoint => {

@@ -97,13 +97,13 @@ pub fn table(told: &Value) -> String {
             count(of, "resumes_sent"),
             count(of, "stored"),
             count(refused, "overflow"),
-            count(refused, "storm"),
+            count(refused, "given_up"),
         );
     }
     for lane in told["lanes"].as_array().into_iter().flatten() {
         let (process, kernel) = (&lane["process"], &lane["kernel"]);
         let states = [
-            (&process["is_dropped"], "given up"),
+            (&process["is_given_up"], "given up"),
             (&process["is_paused"], "paused"),
             (&process["is_held"], "far relay held"),
             (&kernel["is_closed"], "stored by the process"),

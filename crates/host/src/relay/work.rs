@@ -13,10 +13,11 @@ use rustix::io::Errno;
 use tracing::{error, info, warn};
 use tun_rs::SyncDevice;
 
+use super::classes::is_control;
 use super::device::Devices;
 use super::figures::{LaneFigures, PortFigures};
 use super::kernel::{Kernel, LaneCounters};
-use super::lanes::{Lanes, PORTS};
+use super::lanes::{across, Lanes, Want, PORTS};
 use super::settings::Settings;
 use crate::daemon::output::Problem;
 use crate::datagram::clock::Clock;
@@ -26,11 +27,12 @@ use crate::tcp::kernel::KernelError;
 
 /// Frames that are read, or sent, before anything else is looked at.
 const BATCH: usize = 64;
-/// The longest time without a sign of life, and the longest sleep: the kernel takes for dead who is silent for longer than a
-/// multiple of it.
+/// The time between two signs of life, far below the time after which the kernel takes the process for dead; and the longest sleep.
 const ALIVE: Span = Span::from_ms(1);
 /// The longest that a relay that is told to end waits for what it stores.
 const DRAINS: Span = Span::from_secs(5);
+/// How long what the kernel has begun to send here may take to be here.
+const SETTLES: Span = Span::from_ms(1);
 /// The longest frame, in bytes.
 const LONGEST: usize = 65_600;
 
@@ -163,11 +165,17 @@ impl Work {
     fn run(mut self, waker: &Waker, commands: &Receiver<Command>) -> Result<u64, KernelError> {
         let mut ends_at = None;
         loop {
-            let read = self.receive();
+            // Before anything is read: after a standstill a PAUSE that has run out is not taken for one that lasts.
+            self.lanes.handle_timeout(self.clock.now());
+            let read = self.receive()?;
             let now = self.clock.now();
-            self.lanes.handle_timeout(now);
             let sent = self.send(now);
-            self.open_lanes(now)?;
+            for (port, priority, want) in self.lanes.openable(now) {
+                let is_open = self.kernel.command(port, priority, want)?;
+                if want == Want::Open {
+                    self.lanes.opened(port, priority, is_open);
+                }
+            }
             if self.alive_at <= now {
                 self.alive_at = now + ALIVE;
                 self.kernel.set_alive(true)?;
@@ -181,8 +189,8 @@ impl Work {
                     }
                 }
             }
-            if ends_at.is_some_and(|at| self.lanes.is_idle() || at <= now) {
-                return self.end(now);
+            if ends_at.is_some_and(|at| (self.lanes.is_empty() && !read && !sent) || at <= now) {
+                return self.end();
             }
             if !read && !sent {
                 self.rest(waker, now)?;
@@ -191,10 +199,14 @@ impl Work {
     }
 
     /// Lets everything pass from here on.
-    fn end(&mut self, now: Time) -> Result<u64, KernelError> {
+    fn end(&mut self) -> Result<u64, KernelError> {
+        self.kernel.set_alive(false)?;
+        // What the kernel has sent here meanwhile.
+        let until = self.clock.now() + SETTLES;
+        while self.receive()? || self.clock.now() < until {}
+        let now = self.clock.now();
         self.lanes.left(now);
         while self.send(now) {}
-        self.kernel.set_alive(false)?;
         let lost: u64 =
             PORTS.iter().flat_map(|port| self.lanes.lanes(*port, now)).map(|(_, lane)| lane.frames).sum();
         if lost > 0 {
@@ -205,18 +217,32 @@ impl Work {
     }
 
     /// Reads what has come, of both ports, and returns whether there was anything.
-    fn receive(&mut self) -> bool {
+    fn receive(&mut self) -> Result<bool, KernelError> {
         let mut some = false;
         for port in PORTS {
             for _ in 0..BATCH {
-                let Ok(length) = self.devices.queues[port as usize].recv(&mut self.buffer) else { break };
-                let now = self.clock.now();
-                let frame = &self.buffer[..length];
-                self.lanes.handle_frame(port, self.settings.classes.of(frame), frame, now);
+                let length = match self.devices.queues[port as usize].recv(&mut self.buffer) {
+                    Ok(length) => length,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(self.gone(port, &error)),
+                };
                 some = true;
+                let (now, frame) = (self.clock.now(), &self.buffer[..length]);
+                let priority = self.settings.classes.of(frame);
+                if priority.is_some() || is_control(frame) {
+                    self.lanes.handle_frame(port, priority, frame, now);
+                } else {
+                    // The host's own, or of a kind that the kernel sees otherwise: it is in no lane.
+                    write(&self.devices.queues[across(port) as usize], frame, &mut self.send_errors);
+                }
             }
         }
-        some
+        Ok(some)
+    }
+
+    fn gone(&self, port: Port, error: &dyn std::fmt::Display) -> KernelError {
+        error_of(&format!("{}: {error}", self.devices.stores[port as usize].name))
     }
 
     /// Sends what may leave, on both ports, and returns whether there was anything.
@@ -234,14 +260,6 @@ impl Work {
         some
     }
 
-    fn open_lanes(&mut self, now: Time) -> Result<(), KernelError> {
-        for (port, priority, got) in self.lanes.openable(now) {
-            let is_open = self.kernel.open_lane(port, priority, got)?;
-            self.lanes.opened(port, priority, is_open);
-        }
-        Ok(())
-    }
-
     fn rest(&self, waker: &Waker, now: Time) -> Result<(), KernelError> {
         let until = self.lanes.poll_timeout(now).min(self.alive_at);
         let sleep = Duration::from_nanos(until.since(self.clock.now()).as_ps() / 1000);
@@ -255,6 +273,11 @@ impl Work {
         match poll(files, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error_of(&format!("the relay's devices: {error}"))),
+        }
+        for (file, port) in files.iter().zip(PORTS) {
+            if file.revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
+                return Err(self.gone(port, &"the device is gone"));
+            }
         }
         if !files[2].revents().is_empty() {
             waker.clear();

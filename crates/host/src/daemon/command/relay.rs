@@ -34,10 +34,9 @@ pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
         return Ok(0);
     }
     let Some(config) = &args.config else {
-        let ports = ports(&args.local, &args.remote)?;
         // Not under a relay that is at work.
         let _name = status::listen(&args.local, &args.remote)?;
-        remove(&ports)?;
+        remove(&args.local, &args.remote)?;
         print(&format!("nothing passes between {} and {} now\n", args.local, args.remote))?;
         return Ok(0);
     };

@@ -134,25 +134,29 @@ fn the_switch_is_told_to_pause_and_to_resume_and_what_finds_no_room_is_counted()
 #[test]
 fn a_lane_is_opened_when_nothing_of_it_has_waited_for_a_while() {
     let mut lanes = lanes(&[3]);
-    assert!(lanes.is_idle() && lanes.openable(us(0)).is_empty());
+    assert!(lanes.openable(us(0)).is_empty());
     pause(&mut lanes, Port::Remote, 3, LONGEST, us(0));
     lanes.handle_frame(Port::Local, Some(3), &numbered(0), us(1));
     assert!(lanes.openable(us(10)).is_empty(), "its port is paused");
     pause(&mut lanes, Port::Remote, 3, 0, us(100));
     assert!(lanes.openable(us(100)).is_empty(), "a frame waits");
     assert_eq!(sent(&mut lanes, Port::Remote, us(100)).0, [0]);
-    assert!(lanes.openable(us(101)).is_empty());
-    assert_eq!(lanes.poll_timeout(us(101)), us(101) + LINGERS);
-    assert_eq!(lanes.openable(us(1102)), [(Port::Local, 3, 1)]);
-    // The kernel says that one more is on its way here.
+    assert_eq!(lanes.openable(us(101)), [(Port::Local, 3, Want::Note)]);
+    assert!(lanes.openable(us(102)).is_empty());
+    assert_eq!(lanes.poll_timeout(us(102)), us(101) + LINGERS);
+    assert_eq!(lanes.openable(us(1102)), [(Port::Local, 3, Want::Open)]);
+    // The kernel says that something has come since: all begins anew.
     lanes.opened(Port::Local, 3, false);
-    assert!(lanes.openable(us(1103)).is_empty() && !lanes.is_idle());
+    assert_eq!(lanes.openable(us(1103)), [(Port::Local, 3, Want::Note)]);
     lanes.handle_frame(Port::Local, Some(3), &numbered(1), us(1104));
     assert_eq!(sent(&mut lanes, Port::Remote, us(1104)).0, [1]);
-    assert!(lanes.openable(us(1105)).is_empty());
-    assert_eq!(lanes.openable(us(2200)), [(Port::Local, 3, 2)]);
+    assert_eq!(lanes.openable(us(2200)), [(Port::Local, 3, Want::Note)]);
+    // A PAUSE in between, too.
+    pause(&mut lanes, Port::Remote, 3, 1, us(2300));
+    assert_eq!(lanes.openable(us(3300)), [(Port::Local, 3, Want::Note)]);
+    assert_eq!(lanes.openable(us(4400)), [(Port::Local, 3, Want::Open)]);
     lanes.opened(Port::Local, 3, true);
-    assert!(lanes.is_idle());
+    assert!(lanes.openable(us(9999)).is_empty());
 }
 
 #[test]
@@ -167,6 +171,10 @@ fn one_that_leaves_pauses_both_neighbours_and_lets_them_go_on_at_the_end() {
         assert_eq!(sent(&mut lanes, port, us(2)).1, [all]);
         assert_eq!(sent(&mut lanes, port, us(3)).1, []);
     }
+    // A PAUSE of the switch would be shorter: it does not go on.
+    pause(&mut lanes, Port::Local, 0, 9, us(3));
+    assert_eq!(sent(&mut lanes, Port::Remote, us(3)).1, []);
+    pause(&mut lanes, Port::Local, 0, 0, us(3));
     // Repeated within the 33.5 ms that it lasts.
     let repeated = lanes.poll_timeout(us(3));
     assert!(repeated <= us(2) + lasting(LONGEST, Rate::from_bps(R)) / 2);
@@ -192,7 +200,7 @@ fn what_is_no_pfc_frame_of_a_lane_is_counted() {
     lanes.handle_frame(Port::Local, None, &other, us(0));
     let found = lanes.port(Port::Local).refused;
     assert_eq!(found, Refused { malformed: 1, not_pfc: 1, not_lossless: 1, ..Refused::default() });
-    assert!(lanes.is_idle());
+    assert!(lanes.is_empty());
 }
 
 #[test]
@@ -211,16 +219,16 @@ fn a_port_that_is_paused_without_an_end_is_given_up_until_it_lets_go() {
     assert!(lanes.poll_timeout(us(99_999)) <= us(100_000));
     lanes.handle_timeout(us(100_000));
     lanes.handle_frame(Port::Local, Some(3), &numbered(2), us(100_001));
-    assert_eq!(lanes.port(Port::Local).refused.storm, 3, "two that waited and one that came");
+    assert_eq!(lanes.port(Port::Local).refused.given_up, 3, "two that waited and one that came");
     let of = |lanes: &Lanes, at| lanes.lanes(Port::Local, at).next().unwrap().1;
-    assert!(of(&lanes, us(100_001)).is_dropped && of(&lanes, us(100_001)).waiting == 0);
+    assert!(of(&lanes, us(100_001)).is_given_up && of(&lanes, us(100_001)).waiting == 0);
     // It lets go, and 100 ms later its frames count again; a PAUSE in between begins that anew.
     pause(&mut lanes, Port::Remote, 3, 0, us(110_000));
     lanes.handle_timeout(us(209_000));
-    assert!(of(&lanes, us(209_000)).is_dropped);
+    assert!(of(&lanes, us(209_000)).is_given_up);
     lanes.handle_timeout(us(210_001));
-    assert!(!of(&lanes, us(210_001)).is_dropped);
+    assert!(!of(&lanes, us(210_001)).is_given_up);
     lanes.handle_frame(Port::Local, Some(3), &numbered(5), us(210_002));
     assert_eq!(sent(&mut lanes, Port::Remote, us(210_002)).0, [5]);
-    assert_eq!(lanes.port(Port::Local).refused.storm, 3);
+    assert_eq!(lanes.port(Port::Local).refused.given_up, 3);
 }
