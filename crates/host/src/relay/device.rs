@@ -33,7 +33,7 @@ pub struct Devices {
     pub ports: [Device; 2],
     /// The devices that lead to the process.
     pub stores: [Device; 2],
-    /// The same, open.
+    /// Files of the stores: what is read from one came in on its port, and what is written leaves there.
     pub queues: [SyncDevice; 2],
 }
 
