@@ -92,7 +92,7 @@ def test_toml_can_be_run(block: Block, workspace: Path) -> None:
         (workspace / "hosts.toml").write_text(block.text)
         assert names_of(hosts_in(workspace / "hosts.toml")) == ["alpha", "beta"]
         return
-    if "\n[endpoint]\n" in block.text:
+    if "\n[endpoint]\n" in block.text or block.text.startswith("[relay]\n"):
         return  # a file of clearwayd, which a test of crates/host reads
     bases = [base for start, base in COMPLETED.items() if block.text.startswith(start)]
     text = block.text.replace(IMAGINED, 'protocol = "reno"')

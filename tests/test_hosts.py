@@ -160,7 +160,7 @@ def test_a_machine_that_cannot_says_so_for_each_measurement(monkeypatch: pytest.
     for part in ("slots", "arbiter", "takeover", "paths"):
         monkeypatch.setattr(f"tools.hosts.fastpass._{part}", lambda *_: iter(()))
     printed = list(bench.lines(bench.QUICK))
-    assert len(printed) == 10
+    assert len(printed) == 13
     assert all(line.endswith(" skipped it needs root") for line in printed)
 
 
@@ -188,7 +188,7 @@ def test_a_run_is_no_longer_than_its_effort(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(sys, "argv", ["hosts", "bench", *words])
         assert command.main() == 0
     assert [(effort.repeats, effort.seconds(4), effort.starving_runs) for effort in asked] == [
-        (5, 4, 20),
+        (5, 4, 100),
         (1, 2, 1),
         (1, 2, 100),
     ]

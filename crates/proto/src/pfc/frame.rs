@@ -162,7 +162,9 @@ mod tests {
         ) {
             let mut bytes = PfcFrame::default().to_bytes(PORT);
             bytes[16..].copy_from_slice(&rest);
-            changes.iter().for_each(|(at, value)| bytes[*at] = *value);
+            for (at, value) in changes {
+                bytes[at] = value;
+            }
             if let Ok(frame) = PfcFrame::parse(&bytes[..cut]) {
                 prop_assert!(cut >= SAID);
                 let again = frame.to_bytes(bytes[6..12].try_into().unwrap());
