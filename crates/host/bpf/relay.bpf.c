@@ -33,7 +33,7 @@ struct setting {
 
 const volatile struct setting setting = {};
 
-/* `Lane` in Rust. */
+/* What the kernel knows of a lane: `LaneCounters` in Rust. */
 struct lane {
     struct bpf_spin_lock lock;
     /* Whether frames go to the process. */
@@ -127,8 +127,10 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
         if (is_dead())
             return bpf_redirect(out, 0);
         __be16 opcode;
-        int is_to_all = header[0] == 0x01 && header[1] == 0x80 && header[2] == 0xc2 && !header[3] && !header[4] && header[5] == 0x01;
-        if (is_to_all && !bpf_skb_load_bytes(skb, ETH_HLEN, &opcode, sizeof(opcode)) && opcode == __builtin_bswap16(OPCODE_PFC))
+        int is_for_ports = header[0] == 0x01 && header[1] == 0x80 && header[2] == 0xc2 && !header[3] && !header[4] &&
+                           header[5] == 0x01;
+        if (is_for_ports && !bpf_skb_load_bytes(skb, ETH_HLEN, &opcode, sizeof(opcode)) &&
+            opcode == __builtin_bswap16(OPCODE_PFC))
             obey(skb, in);
         return bpf_redirect(setting.stores[in], 0);
     }
@@ -167,7 +169,7 @@ int relay_remote(struct __sk_buff *skb)
     return relay(skb, 1);
 }
 
-/* What the process wants of a lane: `Command` in Rust. */
+/* What the process wants of a lane: `Kernel::command` in Rust. */
 struct command {
     __u32 direction;
     __u32 priority;

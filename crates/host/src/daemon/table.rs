@@ -1,6 +1,7 @@
 //! A table of a TOML file as a reader of parameters, which tells all that is wrong with it, with the lines.
 
 use std::ops::Range;
+use std::path::Path;
 
 use clearway_proto::parameter::{wanted, Conflict, Parameter, ParameterReader, Shown};
 use toml_edit::{Document, Item, TableLike, Value};
@@ -15,6 +16,23 @@ pub(crate) fn document(text: &str) -> Result<Document<&str>, Problem> {
         let what = error.message().lines().collect::<Vec<_>>().join(" ");
         Problem::new(format!("{}{what}", place(text, error.span())), "a line is: key = value")
     })
+}
+
+/// Reads a file by `parse`; problems name it. `shown` is the page that shows such a file.
+pub(crate) fn read_file<T>(
+    path: &Path,
+    shown: &str,
+    parse: impl FnOnce(&str) -> Result<T, Vec<Problem>>,
+) -> Result<T, Vec<Problem>> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        vec![Problem::new(
+            format!("{}: {error}", path.display()),
+            &format!("name the file: {shown} shows one"),
+        )]
+    })?;
+    let named =
+        |problem: Problem| Problem { message: format!("{}: {}", path.display(), problem.message), ..problem };
+    parse(&text).map_err(|problems| problems.into_iter().map(named).collect())
 }
 
 /// A table, and the names that were asked for in it.

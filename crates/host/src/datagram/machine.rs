@@ -158,7 +158,7 @@ impl Machine {
         line.map(|line| line.receiving.expect(flow)).is_some()
     }
 
-    /// The next event since this was last asked, the oldest first; none if there is no more.
+    /// Returns the oldest event that was not returned before; `None` if there is none.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

@@ -132,7 +132,8 @@ impl Session {
         self.sealer.rotate();
     }
 }
-/// A number for a socket's datagrams to begin with, which no other socket is likely to have.
+
+/// A random number for a socket's datagrams to begin with, which no other socket is likely to have.
 pub(crate) fn random_id() -> io::Result<u32> {
     let mut bytes = [0; 4];
     SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;

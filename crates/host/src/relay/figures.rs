@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What came over a port and was not passed on.
+/// Frames that came over a port and were not passed on, by the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// Frames for which there was no room.
@@ -17,7 +17,7 @@ pub struct Refused {
     pub not_lossless: u64,
 }
 
-/// What a port has done.
+/// The counts of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PortFigures {
     /// PAUSEs that came, by priority and frame.
@@ -30,11 +30,11 @@ pub struct PortFigures {
     pub resumes_sent: u64,
     /// Frames that came in and were stored.
     pub stored: u64,
-    /// What came in and was not passed on.
+    /// Frames that came in and were not passed on.
     pub refused: Refused,
 }
 
-/// What is known of a lane.
+/// The state of a lane: what waits in it, and what its ports are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LaneFigures {
     /// Bytes that wait, as the link counts them.

@@ -28,7 +28,7 @@ const NO_PRIORITY: u8 = 0xff;
 const HANDLE: u32 = 1;
 const PREFERENCE: u32 = 1;
 
-/// What the kernel has counted of a lane: `struct lane`.
+/// The kernel's counts of a lane: `struct lane` of `bpf/relay.bpf.c`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LaneCounters {
     /// Whether its frames go to the process.
@@ -135,7 +135,7 @@ impl Kernel {
         Ok(command[12..16] == 0_u32.to_ne_bytes())
     }
 
-    /// What the kernel has counted of each of these priorities that come in on a port.
+    /// Returns the kernel's counts of the lane of a priority that comes in on a port.
     pub fn counters(&self, port: Port, priority: u8) -> Result<LaneCounters, KernelError> {
         let key = port as u32 * PRIORITIES as u32 + u32::from(priority);
         let found = self.lanes.lookup(&key.to_ne_bytes(), MapFlags::ANY);

@@ -15,7 +15,7 @@ use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::figures::{LaneFigures, PortFigures};
 
-/// What a frame takes on the wire besides its bytes: check sequence, preamble and gap.
+/// The bytes that a frame takes on the wire besides its own: check sequence, preamble and gap.
 const AROUND: u64 = 24;
 /// The bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
@@ -42,16 +42,16 @@ pub fn across(port: Port) -> Port {
 struct Watchdog {
     /// Since when the port has been paused without a break, or has not been; none before the first PAUSE.
     since: Option<(Time, bool)>,
-    /// Whether frames are dropped.
+    /// Whether the port is given up: frames for it are dropped.
     has_given_up: bool,
 }
 
-/// What is wanted of the kernel, of a closed lane.
+/// A request to the kernel about a closed lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// That it notes whether anything goes to the process, or a PAUSE comes, from here on.
+    /// It notes whether anything goes to the process, or a PAUSE comes, from here on.
     Note,
-    /// That it opens the lane if nothing has since then.
+    /// It opens the lane if nothing has come since the note.
     Open,
 }
 
@@ -65,11 +65,11 @@ struct Lane {
     peak: u64,
 }
 
-/// What leaves on a port.
+/// The sending side of a port.
 #[derive(Debug)]
 struct Egress {
     source: [u8; 6],
-    /// When the link has sent what it was given.
+    /// The time at which the link has sent all that it was given.
     free_at: Time,
     /// The lane whose turn it is.
     next: usize,
@@ -86,10 +86,10 @@ pub struct Lanes {
     storm_after: Span,
     /// The priority of each lane of a direction.
     priorities: Vec<u8>,
-    /// By the port that their frames come in on.
+    /// The lanes of each direction, by the port that their frames come in on.
     directions: [Vec<Lane>; 2],
     egress: [Egress; 2],
-    /// When both neighbours are told again to pause, as the relay is about to leave; none while it is not.
+    /// The time at which both neighbours are told again to pause, as the relay is about to leave; none while it is not.
     leaves: Option<Time>,
 }
 
@@ -286,7 +286,7 @@ impl Lanes {
         }
     }
 
-    /// When to ask again for what may leave, if no frame comes before.
+    /// Returns when to ask again for what may leave, if no frame comes before.
     pub fn poll_timeout(&self, now: Time) -> Time {
         let mut next = self.relay.poll_timeout().min(self.leaves.unwrap_or(Time::NEVER));
         for port in PORTS {
@@ -340,12 +340,12 @@ impl Lanes {
         self.directions.iter().flatten().all(|lane| lane.waiting.is_empty())
     }
 
-    /// What a port has done.
+    /// Returns the counts of a port.
     pub fn port(&self, port: Port) -> PortFigures {
         self.egress[port as usize].figures
     }
 
-    /// What is known of each lane that comes in on a port, with its priority.
+    /// Returns the priority and the state of each lane that comes in on a port.
     pub fn lanes(&self, port: Port, now: Time) -> impl Iterator<Item = (u8, LaneFigures)> + '_ {
         self.priorities.iter().zip(&self.directions[port as usize]).enumerate().map(
             move |(number, (priority, lane))| {

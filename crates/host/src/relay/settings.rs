@@ -14,12 +14,12 @@ use clearway_proto::units::{Bytes, Rate, Span, RATES};
 use super::classes::Classes;
 use super::lanes::on_the_wire;
 use crate::daemon::output::Problem;
-use crate::daemon::table::{document, Table};
+use crate::daemon::table::{document, read_file, Table};
 
 /// The header of an Ethernet frame with the tag of a VLAN.
 const HEADER: usize = 18;
 
-/// What a relay is set to.
+/// The settings of a relay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The machine's parameters.
@@ -36,7 +36,7 @@ pub struct Settings {
     pub storm_after: Span,
 }
 
-/// What tells a frame's priority.
+/// The part of a frame that tells its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
     CodePoint,
@@ -48,15 +48,7 @@ const TRUSTS: &[(&str, Trust)] = &[("dscp", Trust::CodePoint), ("pcp", Trust::Ta
 impl Settings {
     /// Reads a file. Errors name each place that is wrong, and a remedy.
     pub fn read(path: &Path) -> Result<Settings, Vec<Problem>> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let remedy = "name the file of the relay: docs/LOSSLESS.md shows one";
-            vec![Problem::new(format!("{}: {error}", path.display()), remedy)]
-        })?;
-        let named = |problem: Problem| Problem {
-            message: format!("{}: {}", path.display(), problem.message),
-            ..problem
-        };
-        Settings::parse(&text).map_err(|problems| problems.into_iter().map(named).collect())
+        read_file(path, "docs/LOSSLESS.md", Settings::parse)
     }
 
     /// Reads the text of a file.
@@ -140,7 +132,7 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     Some(Settings { params, priorities, classes, mtu, dead_after, storm_after })
 }
 
-/// What follows from the link.
+/// The parameters that follow from the link.
 fn planned(
     rate: Rate,
     delay: Span,

@@ -16,7 +16,7 @@ use super::lanes::PORTS;
 use super::work::{Handle, Lane, Seen};
 use crate::daemon::output::Problem;
 
-/// How long one that asks has to read its answer.
+/// The time that one who asks has to read the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The name of the relay between two interfaces.
@@ -66,7 +66,7 @@ pub fn ask(local: &str, remote: &str) -> Result<Value, Problem> {
     serde_json::from_str(&text).map_err(|error| silent(&error))
 }
 
-/// What is known of a relay, as one object.
+/// The status of a relay as one object.
 fn object(seen: &Seen) -> Value {
     let ports = PORTS.map(|port| (port.name().to_string(), json!(seen.ports[port as usize])));
     let lane = |(port, priority, of_process, of_kernel): &Lane| json!({ "from": port.name(), "priority": priority, "process": of_process, "kernel": of_kernel });
@@ -79,7 +79,7 @@ fn object(seen: &Seen) -> Value {
     })
 }
 
-/// What a relay has said, for people.
+/// The status of a relay as text.
 pub fn table(told: &Value) -> String {
     let count = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
     let bytes = |of: &Value, name: &str| Bytes::new(count(of, name)).shown();

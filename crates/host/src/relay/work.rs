@@ -31,7 +31,7 @@ const BATCH: usize = 64;
 const ALIVE: Span = Span::from_ms(1);
 /// The longest that a relay that is told to end waits for what it stores.
 const DRAINS: Span = Span::from_secs(5);
-/// How long what the kernel has begun to send here may take to be here.
+/// The longest time from the kernel's decision to send a frame here until it can be read.
 const SETTLES: Span = Span::from_ms(1);
 /// The longest frame, in bytes.
 const LONGEST: usize = 65_600;
@@ -42,11 +42,11 @@ pub type Lane = (Port, u8, LaneFigures, LaneCounters);
 /// A relay as it is seen.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// How long it has been running, in nanoseconds.
+    /// The time since its start, in nanoseconds.
     pub uptime_ns: u64,
-    /// Each port.
+    /// The counts of both ports, L before R.
     pub ports: [PortFigures; 2],
-    /// Each lane.
+    /// The lanes, those that come in on L first.
     pub lanes: Vec<Lane>,
     /// Frames that could not be sent.
     pub send_errors: u64,
@@ -234,7 +234,9 @@ impl Work {
                     self.lanes.handle_frame(port, priority, frame, now);
                 } else {
                     // The host's own, or of a kind that the kernel sees otherwise: it is in no lane.
-                    write(&self.devices.queues[across(port) as usize], frame, &mut self.send_errors);
+                    let is_sent =
+                        write(&self.devices.queues[across(port) as usize], frame, &mut self.send_errors);
+                    self.send_errors += u64::from(!is_sent);
                 }
             }
         }

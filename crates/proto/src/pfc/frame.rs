@@ -28,14 +28,14 @@ const PAUSE: u16 = 0x0001;
 /// The bytes that say something.
 const SAID: usize = 34;
 
-/// What a PFC frame says: the quanta of each priority that it is about. Zero quanta are a RESUME.
+/// A PFC frame: the quanta of each priority that it is about. Zero quanta are a RESUME.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PfcFrame {
-    /// By priority; none: the frame says nothing of it.
+    /// The quanta of each priority; `None` if the frame says nothing of it.
     pub quanta: [Option<u16>; PRIORITIES],
 }
 
-/// Why bytes are no PFC frame.
+/// The reason why bytes are no PFC frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotPfc {
     /// Not a MAC control frame: traffic.
@@ -60,7 +60,7 @@ impl PfcFrame {
 
     /// Reads a frame as it came over a link, without its check sequence.
     ///
-    /// What comes after the times is not looked at, as senders fill it with anything, and so is the source.
+    /// Neither the source is looked at, nor what comes after the times, which senders fill with anything.
     pub fn parse(bytes: &[u8]) -> Result<PfcFrame, NotPfc> {
         let word = |at: usize| bytes.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
         if word(12) != Some(MAC_CONTROL) {

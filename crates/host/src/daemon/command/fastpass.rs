@@ -10,7 +10,7 @@ use rustix::process::{getppid, set_parent_process_death_signal, Signal};
 use tracing::info;
 
 use super::channels::{identity, runtime};
-use super::outcome::{addresses, trouble};
+use super::outcome::{metrics_address, trouble};
 use super::BAD_INPUT;
 use crate::daemon::args::{FastpassArgs, LogForm};
 use crate::daemon::output::{print, Problem};
@@ -149,10 +149,7 @@ fn serve<S: Shown + Send + 'static>(
     control: SocketAddr,
     handle: Arc<Handle<S>>,
 ) -> Result<u8, Problem> {
-    let metrics = match &args.metrics {
-        Some(metrics) => Some(addresses("--metrics", metrics)?[0]),
-        None => None,
-    };
+    let metrics = metrics_address(args.metrics.as_ref())?;
     let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
     runtime()?.block_on(async {
         let own = party.identity();

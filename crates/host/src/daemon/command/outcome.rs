@@ -64,6 +64,11 @@ pub(super) fn addresses(option: &str, host: &HostPort) -> Result<Vec<SocketAddr>
     })
 }
 
+/// The address of `--metrics`, if it is given.
+pub(super) fn metrics_address(metrics: Option<&HostPort>) -> Result<Option<SocketAddr>, Problem> {
+    metrics.map(|metrics| Ok(addresses("--metrics", metrics)?[0])).transpose()
+}
+
 pub(super) fn file_problem(error: &FileError) -> Problem {
     Problem::new(format!("{}: {}", error.named.display(), error.what), error.remedy)
 }

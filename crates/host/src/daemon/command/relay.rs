@@ -9,7 +9,7 @@ use clearway_proto::units::Bytes;
 use tracing::info;
 
 use super::channels::runtime;
-use super::outcome::{addresses, trouble};
+use super::outcome::{metrics_address, trouble};
 use super::BAD_INPUT;
 use crate::daemon::args::{LogForm, RelayArgs};
 use crate::daemon::output::{print, Problem};
@@ -96,10 +96,7 @@ fn serve(
     settings: Settings,
     ports: [crate::relay::device::Device; 2],
 ) -> Result<u8, Problem> {
-    let metrics = match &args.metrics {
-        Some(metrics) => Some(addresses("--metrics", metrics)?[0]),
-        None => None,
-    };
+    let metrics = metrics_address(args.metrics.as_ref())?;
     let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
     runtime()?.block_on(async {
         let metrics = http::bind(metrics).await?;

@@ -48,11 +48,11 @@ pub enum Peer {
 /// Datagrams that were ignored, by the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ignored {
-    /// Of no session that is open.
+    /// Datagrams of no session that is open.
     pub unknown: u64,
-    /// Not sealed by the peer, or changed on their way.
+    /// Datagrams that the peer has not sealed, or that were changed on their way.
     pub forged: u64,
-    /// They came twice, or too late to tell.
+    /// Datagrams that came twice, or too late to tell.
     pub replayed: u64,
     /// Sealed by the peer, and of no meaning, or of one that the peer has no right to.
     pub refused: u64,

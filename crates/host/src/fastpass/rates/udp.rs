@@ -139,7 +139,7 @@ pub(super) struct Classes {
     asked: Time,
     over: Span,
     next: Time,
-    /// By endpoint: the rate that its class has in bytes a second on the wire, and what the last answer said.
+    /// The rate of each endpoint's class, in bytes a second on the wire.
     rates: BTreeMap<Address, u64>,
     /// The sum of the rates that it was to have since they were last told, and how many they are: it gets their average.
     wanted: BTreeMap<Address, (u128, u128)>,

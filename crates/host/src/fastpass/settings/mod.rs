@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reach::{Place, Reach};
 use crate::daemon::output::Problem;
-use crate::daemon::table::{document, Table};
+use crate::daemon::table::{document, read_file, Table};
 pub use hosts::Host;
 use hosts::{check, read_hosts};
 pub use network::{Network, Shape};
@@ -90,15 +90,7 @@ impl Agreed {
 impl Deployment {
     /// Reads a file. Errors name each place that is wrong, and a remedy.
     pub fn read(path: &Path) -> Result<Deployment, Vec<Problem>> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let remedy = "name the file of the deployment: docs/FASTPASS.md shows one";
-            vec![Problem::new(format!("{}: {error}", path.display()), remedy)]
-        })?;
-        let named = |problem: Problem| Problem {
-            message: format!("{}: {}", path.display(), problem.message),
-            ..problem
-        };
-        Deployment::parse(&text).map_err(|problems| problems.into_iter().map(named).collect())
+        read_file(path, "docs/FASTPASS.md", Deployment::parse)
     }
 
     /// Reads the text of a file.

@@ -59,7 +59,7 @@ fn what_waits_leaves_in_order_at_the_rate_of_the_link() {
     assert_eq!(lanes.lanes(Port::Local, us(100)).next().unwrap().1.waiting, 6000);
     pause(&mut lanes, Port::Remote, 3, 0, us(10_000));
     // The way was idle for long: it makes up for some of that, and no more than waits.
-    let mut at = us(10_000);
+    let at = us(10_000);
     let (mut frames, _) = sent(&mut lanes, Port::Remote, at);
     assert_eq!(frames, [0, 1, 2, 3]);
     // From there on it is as fast as the link.
@@ -68,18 +68,9 @@ fn what_waits_leaves_in_order_at_the_rate_of_the_link() {
     (0..6).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), at));
     (6..8).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), at));
     pause(&mut lanes, Port::Remote, 3, 0, at);
-    let began = at;
-    loop {
-        frames.extend(sent(&mut lanes, Port::Remote, at).0);
-        if frames.len() == 8 {
-            break;
-        }
-        at = lanes.poll_timeout(at);
-        assert!(at < us(20_000), "{frames:?}");
-    }
+    frames.extend(sent(&mut lanes, Port::Remote, at).0);
     assert_eq!(frames, [0, 1, 2, 3, 4, 5, 6, 7]);
-    // Four frames were ahead by 200 us less what they took: 152 us, in which twelve more could leave.
-    assert_eq!(at, began);
+    // Four frames had taken 48 of the 200 us that it makes up for, these eight 96 more.
     let at = at + Span::from_us(500);
     pause(&mut lanes, Port::Remote, 3, LONGEST, at);
     for round in 0..3 {
@@ -226,9 +217,12 @@ fn a_port_that_is_paused_without_an_end_is_given_up_until_it_lets_go() {
     pause(&mut lanes, Port::Remote, 3, 0, us(110_000));
     lanes.handle_timeout(us(209_000));
     assert!(of(&lanes, us(209_000)).is_given_up);
+    pause(&mut lanes, Port::Remote, 3, 1, us(209_500));
     lanes.handle_timeout(us(210_001));
-    assert!(!of(&lanes, us(210_001)).is_given_up);
-    lanes.handle_frame(Port::Local, Some(3), &numbered(5), us(210_002));
-    assert_eq!(sent(&mut lanes, Port::Remote, us(210_002)).0, [5]);
+    assert!(of(&lanes, us(210_001)).is_given_up);
+    lanes.handle_timeout(us(310_002));
+    assert!(!of(&lanes, us(310_002)).is_given_up);
+    lanes.handle_frame(Port::Local, Some(3), &numbered(5), us(310_003));
+    assert_eq!(sent(&mut lanes, Port::Remote, us(310_003)).0, [5]);
     assert_eq!(lanes.port(Port::Local).refused.given_up, 3);
 }
