@@ -160,7 +160,7 @@ def test_a_machine_that_cannot_says_so_for_each_measurement(monkeypatch: pytest.
     for part in ("slots", "arbiter", "takeover", "paths"):
         monkeypatch.setattr(f"tools.hosts.fastpass._{part}", lambda *_: iter(()))
     printed = list(bench.lines(bench.QUICK))
-    assert len(printed) == 13
+    assert len(printed) == 14
     assert all(line.endswith(" skipped it needs root") for line in printed)
 
 

@@ -151,7 +151,7 @@ def refused(answer: Answer, *words: str) -> None:
         (["--drain", "nan"], ["--drain", "from 0 to 1"]),
         (["--drain", "0.8", "--drain-most", "0.5"], ["--drain: 0.8 is above the most that drains, 0.5"]),
         (["--priorities", "9"], ["--priorities", "from 1 to 8"]),
-        (["--response", "2s"], ["--response", "a time from 0us to 1ms"]),
+        (["--response", "2s"], ["--response", "a time from 0us to 100ms"]),
         (["--transponder", "3"], ["--transponder", "units: ps, ns, us"]),
         (["--buffer", "32"], ["--buffer", "units: B, kB"]),
         # All that is wrong, at once.

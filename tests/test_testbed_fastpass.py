@@ -39,7 +39,11 @@ def planned(carrier: str = "fastpass:rates", **sets: str) -> Plan:
     """Plan the scenario for namespaces of this machine."""
     overrides = api.sets_of({key.replace("__", "."): value for key, value in sets.items()})
     return local.plan_of(
-        api.load_scenario(SCENARIO, overrides, None), carrier, None, given_keys(SCENARIO, overrides)
+        api.load_scenario(SCENARIO, overrides, None),
+        carrier,
+        None,
+        given_keys(SCENARIO, overrides),
+        is_star=True,
     )
 
 
@@ -223,9 +227,9 @@ def test_samples_of_ports_are_a_table_of_links(workspace: Path) -> None:
         for n in range(101)
     ]
     (workspace / "ports").write_bytes(b"".join(rows) + b"cut off")
-    seen = queues.read(workspace / "ports", Measured(started_at_ns=5_000_000_000))
+    seen = queues.read(workspace / "ports", Measured(started_at_ns=5_000_000_000), 0.1)
     assert seen is not None
-    table = queues.links(seen, 0.1, (200_000.0, 1_000_000.0), 1_000_000.0)
+    table = queues.links(seen, (200_000.0, 1_000_000.0), 1_000_000.0)
     simulated = cw.run(SCENARIO, {"duration": "10ms", "warmup": "1ms"}).table("links")
     assert {name: column.dtype.kind for name, column in table.items()} == {
         name: column.dtype.kind for name, column in simulated.items()
@@ -237,7 +241,7 @@ def test_samples_of_ports_are_a_table_of_links(workspace: Path) -> None:
     held = queues.series(seen, 250_000.0, 1_000_000.0)
     assert held["queue_bytes"].tolist() == [3000, 1000, 3000, 1000]
     assert set(held["link"]) == {"tor0>h3"}
-    assert queues.read(workspace / "nothing", Measured(started_at_ns=1)) is None
+    assert queues.read(workspace / "nothing", Measured(started_at_ns=1), 0.1) is None
 
 
 # RUNS

@@ -29,7 +29,7 @@ def planned(file: Path, carrier: str = "udp:swift", **sets: str) -> Plan:
 def test_a_plan_has_the_flows_hosts_and_parameters(scenario: Path) -> None:
     text = json.loads(planned(scenario).text())
     flows = text.pop("flows")
-    swift = text.pop("swift")
+    swift = text.pop("parameters")
     assert text == {
         "version": 1,
         "carrier": "udp:swift",
@@ -47,10 +47,10 @@ def test_a_plan_has_the_flows_hosts_and_parameters(scenario: Path) -> None:
 
 
 def test_what_is_set_on_the_command_line_counts_as_given(scenario: Path) -> None:
-    swift = planned(scenario, transport__bulk__min_rto="9ms").swift
+    swift = planned(scenario, transport__bulk__min_rto="9ms").parameters
     assert swift["min_rto"] == "9ms"
-    assert "max_cwnd" not in planned(scenario, "quic:swift").swift
-    assert planned(scenario, "tcp:cubic").swift == {}
+    assert "max_cwnd" not in planned(scenario, "quic:swift").parameters
+    assert planned(scenario, "tcp:cubic").parameters == {}
 
 
 def test_a_closed_loop_is_chains_of_operations(workspace: Path) -> None:

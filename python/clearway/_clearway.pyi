@@ -40,6 +40,7 @@ class Scenario:
     def host_flows(
         self, most: int
     ) -> list[tuple[int, int, bool, int, int, int, int | None, int | None, bool]]: ...
+    def network(self, frame: int) -> str: ...
     def run(
         self,
         progress: Callable[[float, float, int], bool | None] | None = None,

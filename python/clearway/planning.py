@@ -54,7 +54,7 @@ def plan(given: Mapping[str, object], spell: Callable[[str], str]) -> dict[str, 
         "drain_most": options.share("drain_most", 1.0),
         "frame": frame,
         "own_frame": options.frame("reverse_mtu") or frame,
-        "response": options.time("response", 0, MS),
+        "response": options.time("response", 0, 100 * MS),
         "priorities": options.count("priorities", 1, 1, 8),
     }
     hysteresis = options.size("hysteresis", 0, 1 << 50)

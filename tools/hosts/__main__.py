@@ -1,4 +1,4 @@
-"""The command line: `python -m tools.hosts bench|demo|incast|dashboard`."""
+"""The command line: `python -m tools.hosts bench|demo|incast|distance|soak|dashboard`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from tools.hosts import dashboard, incast
+from tools.hosts import dashboard, distance_page, incast, soak
 from tools.hosts.bench import QUICK, Effort, lines
 from tools.hosts.demo import demo
 from tools.hosts.machine import UnavailableError
@@ -33,19 +33,36 @@ def main() -> int:
     beside = commands.add_parser("incast", help="show a 64 to 1 incast on namespaces beside its simulation")
     beside.add_argument("--out", type=Path, default=Path("target/demo-hosts.html"), help="the page")
     beside.add_argument("--seconds", type=int, default=6, help="for each (6)")
+    far = commands.add_parser("distance", help="show a long link of many lengths, with relays and without")
+    far.add_argument("--out", type=Path, default=Path("target/demo-distance.html"), help="the page")
+    kept = commands.add_parser("soak", help="restart relays under PAUSEs at random: nothing may be lost")
+    kept.add_argument("--seconds", type=int, default=3600, help="how long (3600)")
+    kept.add_argument("--restarts", type=int, default=10, help="of relays (10)")
+    kept.add_argument("--seed", type=int, default=1, help="of the PAUSEs (1)")
     commands.add_parser("dashboard", help="ask the dashboard's queries of a Prometheus that reads two agents")
     given = parser.parse_args()
     try:
-        if given.command == "incast":
-            return incast.demo(given.out, given.seconds)
-        if given.command == "demo":
-            return demo(given.out, max(2, given.seconds))
-        if given.command == "dashboard":
-            return _dashboard()
-        return _bench(quick=given.quick, runs=given.runs, soak=given.soak)
+        return _do(given)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
+
+
+def _do(given: argparse.Namespace) -> int:
+    match given.command:
+        case "incast":
+            status = incast.demo(given.out, given.seconds)
+        case "demo":
+            status = demo(given.out, max(2, given.seconds))
+        case "dashboard":
+            status = _dashboard()
+        case "distance":
+            status = distance_page.demo(given.out)
+        case "soak":
+            status = _soak(max(10, given.seconds), max(0, given.restarts), given.seed)
+        case _:
+            status = _bench(quick=given.quick, runs=given.runs, soak=given.soak)
+    return status
 
 
 def _bench(*, quick: bool, runs: int | None, soak: int | None) -> int:
@@ -57,6 +74,18 @@ def _bench(*, quick: bool, runs: int | None, soak: int | None) -> int:
     for line in lines(effort):
         print(line, flush=True)
     return 0
+
+
+def _soak(seconds: int, restarts: int, seed: int) -> int:
+    told = []
+    try:
+        for line in soak.lines(seconds, restarts, seed):
+            print(line, flush=True)
+            told.append(line)
+    except UnavailableError as reason:
+        print(f"soak skipped: {reason}")
+        return 0
+    return int(any(line.endswith("short") for line in told))
 
 
 def _dashboard() -> int:

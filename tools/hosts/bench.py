@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tools.hosts import fastpass, swift, swing, testbed
+from tools.hosts import distance, fastpass, swift, swing, testbed
 from tools.hosts.bars import Bar, Pairs, measured, middle, skipped
 from tools.hosts.load import Outcome, load
 from tools.hosts.machine import UnavailableError, demand
@@ -59,6 +59,18 @@ def lines(effort: Effort) -> Iterator[str]:
     yield from testbed.lines(effort.repeats, effort.soak_s)
     yield from fastpass.lines(effort.repeats, effort.seconds(4))
     yield from swing.lines(effort.repeats, effort.seconds(3))
+    yield from _distance(effort)
+
+
+def _distance(effort: Effort) -> Iterator[str]:
+    try:
+        found = []
+        for each in distance.points(distance.KILOMETRES if effort.repeats > 1 else (0, 100)):
+            found.append(each)
+            yield distance.row(each)
+        yield from (bar.line() for bar in distance.bars(found))
+    except UnavailableError as reason:
+        yield skipped("distance", reason, distance.SWING)
 
 
 def _or_skipped(name: str, found: Iterator[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from clearway import api, documents
@@ -73,10 +74,10 @@ def _pair(scheme: Scheme, seconds: int) -> Pair:
     times: Sets = {"duration": f"{seconds}s", "warmup": f"{_WARMUP_S}s"}
     overrides = api.sets_of(times)
     scenario = api.load_scenario(SCENARIO, overrides, None)
-    plan = local.plan_of(scenario, scheme.carrier, None, given_keys(SCENARIO, overrides))
+    plan = local.plan_of(scenario, scheme.carrier, None, given_keys(SCENARIO, overrides), is_star=True)
     before = _busy_s()
     started = time.monotonic()
-    measured, ended = local.execute(plan, None, local.links_of(scenario))
+    measured, ended = local.execute(plan, None, partial(local.star, local.links_of(scenario)))
     load = (_busy_s() - before) / (time.monotonic() - started)
     if ended.interrupted:
         raise KeyboardInterrupt

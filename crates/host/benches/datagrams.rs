@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clearway_host::datagram::flow::{self, Carried, FlowId, Incoming, Outgoing};
+use clearway_host::datagram::flow::{Carried, FlowId, Incoming, Outgoing};
+use clearway_host::datagram::scheme::{AnyReceiver, AnyScheme};
 use clearway_host::datagram::seal::Secret;
 use clearway_host::datagram::session::Peer;
 use clearway_host::datagram::{Endpoint, Settings};
@@ -111,10 +112,10 @@ fn swift(seconds: f64, flows: u32, sealed: bool) -> Gbps {
         initial_rto: Some(Span::from_ms(10)),
         ..SwiftParams::default()
     };
-    let sender = flow::sender(&params, PAYLOAD);
+    let sender = AnyScheme::Swift(params.clone()).sender(PAYLOAD);
     for flow in 0..flows {
         let (id, carried) = (FlowId { session: 0, flow }, Carried::endless(PAYLOAD));
-        to.expect(Incoming { id, carried, reach: params.reach(), keep: None });
+        to.expect(Incoming { id, carried, receiver: AnyReceiver::selective(params.reach()), keep: None });
     }
     for flow in 0..flows {
         let (id, carried) = (FlowId { session: 0, flow }, Carried::endless(PAYLOAD));

@@ -19,6 +19,8 @@ pub mod daemon;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod datagram;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
+pub mod fabric;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod fastpass;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod keys;

@@ -9,8 +9,9 @@ use clearway_host::datagram::driver::{Arrival, Endpoint};
 use clearway_host::datagram::figures::Ignored;
 use clearway_host::datagram::flow::{Carried, Content, FlowId, Incoming, Keep, Outgoing};
 use clearway_host::datagram::layout::Layout;
+use clearway_host::datagram::machine::Machine;
 use clearway_host::datagram::machine::{Event, OVERHEAD_BYTES};
-use clearway_host::datagram::{flow, machine::Machine};
+use clearway_host::datagram::scheme::{AnyReceiver, AnyScheme};
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Span, Time};
@@ -95,13 +96,18 @@ fn a_replayed_datagram_changes_nothing() {
     let more = Layout { operations: 1, size: 100, mtu: 1000, flows: 3 };
     let id = FlowId { session: 0, flow: 2 };
     let carried = Carried { layout: more, part: 0 };
-    assert!(network.ends[1].expect(Incoming { id, carried, reach: 64, keep: None }));
+    assert!(network.ends[1].expect(Incoming {
+        id,
+        carried,
+        receiver: AnyReceiver::selective(64),
+        keep: None
+    }));
     let outgoing = Outgoing {
         id,
         carried,
         outstanding: 1,
         content: None,
-        sender: flow::sender(&swift(), 1000),
+        sender: AnyScheme::Swift(swift()).sender(1000),
         shown: Arc::default(),
     };
     let now = network.now;
@@ -245,8 +251,8 @@ fn a_source_that_cannot_be_read_and_a_file_that_cannot_be_written_are_told() {
     let mut network = Network::new(Faults::default(), 1);
     let (id, carried) = (FlowId { session: 0, flow: 0 }, Carried::whole(5000, 1000));
     let keep = Some(Box::new(Broken) as Box<dyn Keep>);
-    network.ends[1].expect(Incoming { id, carried, reach: 64, keep });
-    let sender = flow::sender(&swift(), 1000);
+    network.ends[1].expect(Incoming { id, carried, receiver: AnyReceiver::selective(64), keep });
+    let sender = AnyScheme::Swift(swift()).sender(1000);
     let content = Some(Box::new(Broken) as Box<dyn Content>);
     let now = network.now;
     network.ends[0].send(
@@ -287,10 +293,10 @@ fn many_flows_share_an_endpoint() {
     network.ends = IDS.map(|id| Machine::new(id, false));
     let now = network.now;
     network.ends.iter_mut().enumerate().for_each(|(end, machine)| machine.open(now, 0, &peer(end)));
-    let sender = flow::sender(&swift(), 1000);
+    let sender = AnyScheme::Swift(swift()).sender(1000);
     for part in 0..layout.flows {
         let (id, carried) = (FlowId { session: 0, flow: part }, Carried { layout, part });
-        network.ends[1].expect(Incoming { id, carried, reach: 64, keep: None });
+        network.ends[1].expect(Incoming { id, carried, receiver: AnyReceiver::selective(64), keep: None });
         let flow = Outgoing {
             id,
             carried,

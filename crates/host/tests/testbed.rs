@@ -119,7 +119,7 @@ fn told(output: Output) -> (Option<i32>, Vec<Value>, String) {
 fn plan(carrier: &str, hosts: usize, until_ms: u64, flows: &Value) -> Value {
     let hosts: Vec<String> = (0..hosts).map(|host| format!("h{host}")).collect();
     json!({
-        "version": 1, "carrier": carrier, "swift": {}, "mtu": 1400, "until_ns": until_ms * 1_000_000,
+        "version": 1, "carrier": carrier, "parameters": {}, "mtu": 1400, "until_ns": until_ms * 1_000_000,
         "sample_every_ns": 50_000_000, "hosts": hosts, "flows": flows,
     })
 }
@@ -309,13 +309,13 @@ fn bad_input_is_told_with_its_place_and_nothing_is_run() {
         changed[key] = value;
         changed
     };
-    let mut misspelt = with("swift", json!({ "base_taget": "5us" }));
+    let mut misspelt = with("parameters", json!({ "base_taget": "5us" }));
     misspelt["carrier"] = json!("udp:swift");
     for (bad, words) in [
         (with("carrier", json!("tcp:nosuch")), "its kernel does not have the congestion control nosuch"),
         (with("carrier", json!("udp:cubic")), "carrier: there is no \"udp:cubic\""),
         (with("version", json!(2)), "version: found 2"),
-        (misspelt, "swift.base_taget: there is no such parameter"),
+        (misspelt, "parameters.base_taget: there is no such parameter"),
         (with("flows", json!([flow(0, 0, 2, None)])), "flows[0].destination: found 2, and there are 2 hosts"),
         (with("flow", json!([])), "unknown field `flow`"),
         (with("hosts", json!(["h0", "h7"])), "h7"),

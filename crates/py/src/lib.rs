@@ -10,6 +10,7 @@ mod allocator;
 mod errors;
 mod host_flows;
 mod long_link;
+mod network;
 mod plan;
 mod progress;
 mod rehearsal;
@@ -98,6 +99,12 @@ impl Scenario {
     /// (None: it never ends), and whether it starts again when it is complete. Raises `ScenarioError` for what agents cannot send.
     fn host_flows(&self, py: Python<'_>, most: usize) -> PyResult<Vec<host_flows::Row>> {
         py.detach(|| host_flows::host_flows(&self.loaded.scenario, most))
+    }
+
+    /// The nodes and directed links of its network as JSON, with the thresholds of flow control where no frame is longer than `frame`
+    /// bytes on the wire, or than those of the scenario.
+    fn network(&self, frame: u64) -> String {
+        network::network(&self.loaded.scenario, frame)
     }
 
     /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on `threads`

@@ -7,6 +7,8 @@ the number of the signal that ended it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,11 +21,12 @@ from clearway.errors import ClearwayError
 from clearway.runs import Run
 from clearway.seeds import Seeds
 from clearway.testbed import local as local_testbed
-from clearway.testbed import owner, running
+from clearway.testbed import lossless, owner, running
 from clearway.testbed.controller import Ended, FailedRunError
 from clearway.testbed.fastpass import deployed
 from clearway.testbed.given import given_keys
 from clearway.testbed.hosts import hosts_in, names_of
+from clearway.testbed.network import check_machine
 from clearway.testbed.plan import CARRIERS, Plan, check_carrier, plan_of, usual_carrier
 
 FAILED = 1
@@ -102,6 +105,13 @@ def local(
             "--buffer", metavar="SIZE", help="Of each port of the switch; by default the scenario's."
         ),
     ] = None,
+    is_lossless: Annotated[
+        bool,
+        typer.Option(
+            "--lossless",
+            help="The scenario's own network in software, with PFC and relays, in place of one switch.",
+        ),
+    ] = False,
     carrier: CarrierOption = None,
     out: OutOption = None,
     sets: SetsOption = None,
@@ -112,12 +122,19 @@ def local(
     """Run a scenario on namespaces of this machine around a shaped switch. Needs root, ip and tc."""
     overrides = [*parsed(sets, unsets), *local_testbed.overrides(rate, buffer)]
     scenario, carrier = _load(file, overrides, seed, carrier)
-    links = local_testbed.links_of(scenario)
-    local_testbed.check_machine()
-    plan = local_testbed.plan_of(scenario, carrier, hosts, given_keys(file, overrides))
+    given = given_keys(file, overrides)
+    if is_lossless:
+        made_of = lossless.of(scenario, carrier, hosts)
+        between = partial(lossless.between, made_of)
+    else:
+        between = partial(local_testbed.star, local_testbed.links_of(scenario))
+    check_machine()
+    plan = local_testbed.plan_of(scenario, carrier, hosts, given, is_star=not is_lossless)
+    if is_lossless:
+        plan = replace(plan, warnings=[*plan.warnings, *lossless.warnings_of(made_of, plan.resolved)])
     output = Output(out, _default(scenario, carrier))
     try:
-        measured, ended = local_testbed.execute(plan, hosts, links)
+        measured, ended = local_testbed.execute(plan, hosts, between)
     except FailedRunError as error:
         _fail(error)
     _finish(output, plan, measured, ended, as_json=json)

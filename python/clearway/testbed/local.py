@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,25 +15,19 @@ from clearway import _clearway, stops
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.runs import Run
-from clearway.testbed import controller, fastpass, owner, plan, ports, running
+from clearway.testbed import controller, fastpass, owner, plan, ports, processes, queues, running
 from clearway.testbed.controller import Ended, FailedRunError
 from clearway.testbed.given import Given
 from clearway.testbed.hosts import Host
-from clearway.testbed.network import (
-    Links,
-    Network,
-    check_machine,
-    network,
-)
-
-__all__ = ["MOST_HOSTS", "Links", "check_machine", "execute", "links_of", "overrides", "plan_of"]
+from clearway.testbed.network import Links, Network, network
+from clearway.testbed.reading import Measured
+from clearway.testbed.running import Seen
 
 MOST_HOSTS = 256
 """Namespaces, at most."""
 _CONTROLLER = "controller"
 _PORT = 7400
 _PATIENCE_S = 20.0
-_FAREWELL_S = 3.0  # for agents, of which an arbiter or an endpoint may be a child
 
 
 def overrides(rate: str | None, buffer: str | None) -> list[tuple[str, str | None]]:
@@ -59,7 +51,9 @@ def links_of(scenario: _clearway.Scenario) -> Links:
     return Links(rate.value, int(buffers[0].value), int(mtu.value) if mtu else plan.MOST_PAYLOAD)
 
 
-def plan_of(scenario: _clearway.Scenario, carrier: str, hosts: int | None, given: Given) -> plan.Plan:
+def plan_of(
+    scenario: _clearway.Scenario, carrier: str, hosts: int | None, given: Given, *, is_star: bool
+) -> plan.Plan:
     """Plan a scenario for this many hosts, or for those that its traffic needs."""
     machines = [_host(host) for host in range(hosts or MOST_HOSTS)]
     names = [machine.name for machine in machines]
@@ -68,28 +62,38 @@ def plan_of(scenario: _clearway.Scenario, carrier: str, hosts: int | None, given
         scenario, carrier, names, given, most_payload=int(payload.value) if payload else plan.MOST_PAYLOAD
     )
     planned = fastpass.deployed(planned, machines, given, has_one_switch=True)
-    network_ = planned.resolved["network"]
-    if network_.get("topology") != "star":
+    if is_star and planned.resolved["network"].get("topology") != "star":
         said = "a local testbed has one switch, whatever network.topology says"
         return replace(planned, warnings=[*planned.warnings, said])
     return planned
 
 
-def execute(planned: plan.Plan, hosts: int | None, links: Links) -> tuple[Run, Ended]:
+Between = Callable[[int, Path], AbstractContextManager[tuple[Network, Callable[[Measured], Seen]]]]
+"""Makes the network of a number of hosts, with a folder for its files, and says how to ask what it did."""
+
+
+@contextmanager
+def star(links: Links, hosts: int, folder: Path) -> Iterator[tuple[Network, Callable[[Measured], Seen]]]:
+    """Have a shaped switch with this many hosts while the body runs."""
+    file = folder / "ports"
+    with network(hosts, links) as made, _sampling(made, file):
+        yield made, lambda measured: Seen(queues.read(file, measured, links.rate_gbps))
+
+
+def execute(planned: plan.Plan, hosts: int | None, between: Between) -> tuple[Run, Ended]:
     """Make the network, keys and agents, run the plan, and remove them, whatever happens.
 
     Raises what `controller.conduct` raises, and `ClearwayError` where the network cannot be made.
     """
     count = hosts or max(planned.hosts) + 1
-    with owner.folder() as folder, network(count, links) as made:
+    with owner.folder() as folder, between(count, folder) as (made, seen):
         keys = folder / "keys"
         names = [f"h{host}" for host in range(count)]
         _make_keys(keys, names)
         machines = [_host(host) for host in range(count)]
         text = "".join(machine.entry(machine.data) for machine in machines)
         (folder / "hosts.toml").write_text(text, encoding="utf-8")
-        seen = folder / "ports"
-        with _agents(made, names, keys, folder), _sampling(made, seen):
+        with _agents(made, names, keys, folder):
             before = tuple(Network.inside(made.switch, []))
             place = running.Place(folder / "hosts.toml", keys, _CONTROLLER, before, seen)
             return running.execute(planned, place, folder)
@@ -131,7 +135,7 @@ def _agents(made: Network, names: Sequence[str], keys: Path, folder: Path) -> It
             yield
         finally:
             with stops.put_off():
-                _end(started)
+                processes.end(started)
 
 
 @contextmanager
@@ -147,29 +151,12 @@ def _sampling(made: Network, file: Path) -> Iterator[None]:
         yield
     finally:
         with stops.put_off():
-            _end([sampler])
-
-
-def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Have processes end in order, and then in any case."""
-    for process in processes:
-        with suppress(OSError):
-            process.terminate()
-    until = time.monotonic() + _FAREWELL_S
-    for process in processes:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, until - time.monotonic()))
-    for process in processes:
-        with suppress(OSError):
-            process.kill()
-        process.wait()
+            processes.end([sampler])
 
 
 def _wait(agent: subprocess.Popen[bytes], name: str, said: Path) -> None:
     """Wait until an agent says where it listens."""
-    assert agent.stdout is not None
-    ready, _, _ = select.select([agent.stdout], [], [], _PATIENCE_S)
-    line = agent.stdout.readline() if ready else b""
+    line = processes.first_line(agent)
     if not line.startswith(b"listening at "):
         why = said.read_text(encoding="utf-8", errors="replace").strip() or "it does not say that it listens"
         raise FailedRunError(f"the agent of {name}: {why}")

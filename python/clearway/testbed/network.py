@@ -82,14 +82,25 @@ def check_machine() -> None:
 @contextmanager
 def network(hosts: int, links: Links) -> Iterator[Network]:
     """Make a network for as long as the body runs; raises `ClearwayError` with what the system said."""
-    remove_left()
     made = Network(owned("switch"), [owned(f"h{host}") for host in range(hosts)])
-    try:
-        _make(made, links)
+    with namespaces([made.switch, *made.hosts]):
+        join_for_control(made)
+        _join_for_data(made, links)
         yield made
+
+
+@contextmanager
+def namespaces(names: Sequence[str]) -> Iterator[None]:
+    """Make namespaces for as long as the body runs; first those that others left are removed."""
+    remove_left()
+    try:
+        for name in names:
+            run(["ip", "netns", "add", name])
+            ip(name, "link set lo up")
+        yield
     finally:
         with stops.put_off():
-            _remove([*made.hosts, made.switch])
+            _remove(names)
 
 
 def remove_left() -> None:
@@ -100,60 +111,80 @@ def remove_left() -> None:
 
 
 def _namespaces() -> list[str]:
-    return [line.split()[0] for line in _run(["ip", "netns", "list"]).splitlines() if line.strip()]
+    return [line.split()[0] for line in run(["ip", "netns", "list"]).splitlines() if line.strip()]
 
 
 def _remove(names: Sequence[str]) -> None:
     for name in names:
         with suppress(ClearwayError):  # of one that was not made
-            _run(["ip", "netns", "delete", name])
+            run(["ip", "netns", "delete", name])
 
 
-def _make(made: Network, links: Links) -> None:
-    for name in (made.switch, *made.hosts):
-        _run(["ip", "netns", "add", name])
-        _run(["ip", "-n", name, "link", "set", "lo", "up"])
-    mtu = min(links.payload_bytes + _HEADERS_BYTES, _LARGEST_MTU)
-    for bridge in ("data", "control"):
-        _ip(made.switch, f"link add {bridge} type bridge")
-        _ip(made.switch, f"link set {bridge} up")
-    _ip(made.switch, f"addr add {_SWITCH_ADDRESS}/16 dev control")
+def join_for_control(made: Network) -> None:
+    """Join the hosts and the switch by a network without a limit, for what agents and controller say."""
+    _bridge(made.switch, "control")
+    ip(made.switch, f"addr add {_SWITCH_ADDRESS}/16 dev control")
     for number, host in enumerate(made.hosts):
-        for device, port, bridge, address in (
-            ("eth0", f"p{number}", "data", Network.data(number)),
-            ("eth1", f"c{number}", "control", Network.control(number)),
-        ):
-            size = mtu if bridge == "data" else 1500
-            _ip(
-                host,
-                f"link add {device} mtu {size} type veth peer name {port} mtu {size} netns {made.switch}",
-            )
-            _ip(made.switch, f"link set {port} master {bridge}")
-            _ip(made.switch, f"link set {port} up")
-            _ip(host, f"addr add {address}/16 dev {device} noprefixroute")
-            _ip(host, f"link set {device} up")
-            network_ = f"{_DATA if bridge == 'data' else _CONTROL}.0.0/16"
-            # Swift measures round trips, in which a receiver's wait before it acknowledges has no part.
-            _ip(host, f"route add {network_} dev {device} src {address} quickack 1")
-        _shape(host, "eth0", links, _HOST_QUEUE_PACKETS * mtu, mtu)
-        _shape(made.switch, f"p{number}", links, links.buffer_bytes, mtu)
-        settings = ["net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_rmem=4096 1048576 33554432"]
-        _run(Network.inside(host, ["sysctl", "-qw", *settings]))
+        _plug(host, "eth1", made.switch, f"c{number}", "control", 1500)
+        give_address(host, "eth1", Network.control(number))
 
 
-def _shape(namespace: str, device: str, links: Links, limit: int, mtu: int) -> None:
+def _join_for_data(made: Network, links: Links) -> None:
+    mtu = mtu_for(links.payload_bytes)
+    _bridge(made.switch, "data")
+    for number, host in enumerate(made.hosts):
+        _plug(host, "eth0", made.switch, f"p{number}", "data", mtu)
+        give_address(host, "eth0", Network.data(number))
+        shape(host, "eth0", links.rate_gbps, _HOST_QUEUE_PACKETS * mtu, mtu)
+        shape(made.switch, f"p{number}", links.rate_gbps, links.buffer_bytes, mtu)
+        tune(host)
+
+
+def mtu_for(payload_bytes: int) -> int:
+    """Return an MTU that has room for this payload with the headers of every carrier."""
+    return min(payload_bytes + _HEADERS_BYTES, _LARGEST_MTU)
+
+
+def _bridge(namespace: str, name: str) -> None:
+    ip(namespace, f"link add {name} type bridge")
+    ip(namespace, f"link set {name} up")
+
+
+def _plug(host: str, device: str, switch: str, port: str, bridge: str, mtu: int) -> None:
+    ip(host, f"link add {device} mtu {mtu} type veth peer name {port} mtu {mtu} netns {switch}")
+    ip(switch, f"link set {port} master {bridge}")
+    ip(switch, f"link set {port} up")
+
+
+def give_address(host: str, device: str, address: str) -> None:
+    """Give a host's device its address, and the route to the others of its network."""
+    ip(host, f"addr add {address}/16 dev {device} noprefixroute")
+    ip(host, f"link set {device} up")
+    first, second, *_ = address.split(".")
+    # Swift measures round trips, in which a receiver's wait before it acknowledges has no part.
+    ip(host, f"route add {first}.{second}.0.0/16 dev {device} src {address} quickack 1")
+
+
+def tune(host: str) -> None:
+    """Have the kernel's TCP remember nothing of earlier runs, and take large windows."""
+    settings = ["net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_rmem=4096 1048576 33554432"]
+    run(Network.inside(host, ["sysctl", "-qw", *settings]))
+
+
+def shape(namespace: str, device: str, rate_gbps: float, limit: int, mtu: int) -> None:
     """Have a port send no faster than its rate; of what waits beyond `limit` bytes, the last is dropped."""
-    bits = round(links.rate_gbps * 1e9)
+    bits = round(rate_gbps * 1e9)
     burst = max(2 * (mtu + OVERHEAD_BYTES), round(bits / 8 * _SLACK_S))
     rule = f"tbf rate {bits}bit burst {burst} limit {limit} overhead {OVERHEAD_BYTES}"
-    _run(["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", *rule.split()])
+    run(["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", *rule.split()])
 
 
-def _ip(namespace: str, words: str) -> None:
-    _run(["ip", "-n", namespace, *words.split()])
+def ip(namespace: str, words: str) -> None:
+    """Run `ip` in a namespace."""
+    run(["ip", "-n", namespace, *words.split()])
 
 
-def _run(command: Sequence[str]) -> str:
+def run(command: Sequence[str]) -> str:
     """Run a command and return what it prints; raise with what it says if it fails."""
     # In a session of its own: Ctrl-C is for who waits for it.
     try:

@@ -13,7 +13,10 @@ from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.testbed.given import Given
 
-CARRIERS = "tcp:NAME such as tcp:cubic or tcp:swift, quic:swift, udp:swift, fastpass:rates or fastpass:slots"
+CARRIERS = (
+    "tcp:NAME such as tcp:cubic or tcp:swift, quic:swift, udp:swift, udp:none, udp:go_back_n, fastpass:rates"
+    " or fastpass:slots"
+)
 FASTPASS: Mapping[str, str] = {"fastpass:rates": "rates", "fastpass:slots": "slots"}
 """The carriers with an arbiter, each with the mode of its endpoints."""
 MOST_FLOWS = 100_000
@@ -25,6 +28,13 @@ _MOST_SAMPLE_NS = 10_000_000
 _SAMPLES = 200  # of a short run
 _LEAST_ROUND_NS = 20_000  # no host confirms an operation sooner
 
+_WITH_PARAMETERS: Mapping[str, str] = {
+    "quic:swift": "swift",
+    "udp:swift": "swift",
+    "udp:none": "none",
+    "udp:go_back_n": "go_back_n",
+}
+"""The protocol whose parameters each carrier has."""
 _UNDER_FASTPASS = "tcp:cubic"  # what the applications have that arbiters grant timeslots
 _NO_PARAMETERS = frozenset({"protocol", "header", "ack", "spray", "class", "weight"})
 _OF_HOSTS = frozenset(
@@ -87,7 +97,8 @@ class Plan:
     """The flows that would start after the end: no agent is told of them."""
     hosts: Mapping[int, str]
     """The name of each host that sends or receives, or is an arbiter, by its number in the scenario."""
-    swift: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    """Those of the carrier's scheme that the scenario gives."""
     mtu: int
     sample_every_ns: int
     warnings: Sequence[str] = field(default_factory=list)
@@ -116,7 +127,7 @@ class Plan:
         document = {
             "version": 1,
             "carrier": _UNDER_FASTPASS if self.carrier in FASTPASS else self.carrier,
-            "swift": dict(self.swift),
+            "parameters": dict(self.parameters),
             "mtu": self.mtu,
             "until_ns": self.until_ns,
             "sample_every_ns": self.sample_every_ns,
@@ -153,7 +164,7 @@ def plan_of(
     warnings = [
         f"{said} on hosts" for key, said in _NOT_ON_HOSTS.items() if resolved.get(key) and key not in there
     ]
-    swift, remarks = _swift(resolved, carrier, given.transports, [flow.table for flow in flows])
+    parameters, remarks = _parameters(resolved, carrier, given.transports, [flow.table for flow in flows])
     every, remark = _sample_every(resolved["record"], until_ns)
     payload = quantity(resolved["network"]["mtu"])
     mtu = most_payload if payload is None else min(int(payload.value), most_payload)
@@ -164,7 +175,7 @@ def plan_of(
         flows=flows,
         later=later,
         hosts={host: names[host] for host in used},
-        swift=swift,
+        parameters=parameters,
         mtu=mtu,
         sample_every_ns=every,
         warnings=[*scenario.warnings, *warnings, *remarks, *remark],
@@ -176,13 +187,14 @@ def usual_carrier(scenario: _clearway.Scenario) -> str:
     resolved = json.loads(scenario.resolved)
     names = {traffic["transport"] for traffic in resolved["traffic"]}
     protocols = {resolved["transport"][name]["protocol"] for name in names}
-    return "fastpass:rates" if protocols == {"fastpass"} else "udp:swift"
+    of_one = {"fastpass": "fastpass:rates", "none": "udp:none", "go_back_n": "udp:go_back_n"}
+    return of_one.get(protocols.pop(), "udp:swift") if len(protocols) == 1 else "udp:swift"
 
 
 def check_carrier(carrier: str) -> None:
     """Raise if this names no carrier. Whether a host's kernel has it, its agent tells."""
     kind, _, name = carrier.partition(":")
-    if not (kind == "tcp" and name) and carrier not in ("quic:swift", "udp:swift", *FASTPASS):
+    if not (kind == "tcp" and name) and carrier not in (*_WITH_PARAMETERS, *FASTPASS):
         raise ClearwayError(f"--carrier {carrier}: there is no such carrier", f"it is {CARRIERS}")
 
 
@@ -228,21 +240,23 @@ def _rounds(resolved: Mapping[str, Any], time_ns: int, size: int | None, room: i
     return max(1, min(room, math.ceil(time_ns / at_least_ns) + 1))
 
 
-def _swift(
+def _parameters(
     resolved: Mapping[str, Any], carrier: str, given: frozenset[tuple[str, str]], tables: Sequence[int]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Take Swift's parameters: the network's, and those of hosts that are given."""
+    """Take the parameters of the carrier's scheme: the network's, and those of hosts that are given."""
     names = list(dict.fromkeys(resolved["traffic"][table]["transport"] for table in dict.fromkeys(tables)))
     transports = {name: resolved["transport"][name] for name in names}
     remarks = []
     if len(names) > 1:
         remarks.append(f"all traffic is carried by {carrier}, whether it is of {' or '.join(names)}")
-    if carrier not in ("quic:swift", "udp:swift"):
+    scheme = _WITH_PARAMETERS.get(carrier)
+    if scheme is None:
         return {}, remarks
-    of_swift = [name for name in names if transports[name]["protocol"] == "swift"]
-    if not of_swift:
-        return {}, [*remarks, f"no transport of the scenario is swift: {carrier} has its own parameters"]
-    left_out = _OF_HOSTS | _OF_QUIC if carrier == "quic:swift" else _OF_HOSTS
+    of_scheme = [name for name in names if transports[name]["protocol"] == scheme]
+    if not of_scheme:
+        return {}, [*remarks, f"no transport of the scenario is {scheme}: {carrier} has its own parameters"]
+    of_hosts = _OF_HOSTS if scheme == "swift" else frozenset()
+    left_out = of_hosts | _OF_QUIC if carrier == "quic:swift" else of_hosts
 
     def parameters(name: str) -> dict[str, Any]:
         return {
@@ -251,10 +265,10 @@ def _swift(
             if key not in _NO_PARAMETERS and (key not in left_out or (name, key) in given)
         }
 
-    swift = parameters(of_swift[0])
-    if any(parameters(name) != swift for name in of_swift):
-        remarks.append(f"transports differ: all flows have the parameters of {of_swift[0]}")
-    return swift, remarks
+    first = parameters(of_scheme[0])
+    if any(parameters(name) != first for name in of_scheme):
+        remarks.append(f"transports differ: all flows have the parameters of {of_scheme[0]}")
+    return first, remarks
 
 
 def _sample_every(record: Mapping[str, Any], until_ns: int) -> tuple[int, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,13 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class Port:
-    """Samples of one port: equally long arrays."""
+    """Samples of the port that feeds a link: equally long arrays."""
 
+    link: str
+    """The link's name."""
+    rate_gbps: float
+    delay_us: float
+    """NaN where it is not known."""
     time_us: NDArray[np.float64]
     """From the start of the run on."""
     frames: NDArray[np.float64]
@@ -53,27 +58,30 @@ class Port:
         return self.waiting[(self.time_us >= from_us) & (self.time_us < until_us)]
 
 
-Ports = Mapping[int, Port]
-"""The port to each host, by the host's number."""
+Ports = Sequence[Port]
 
 
-def read(file: Path, measured: Measured) -> Ports | None:
-    """Return what was written to a file; None where there is nothing, or the run has not started."""
+def read(file: Path, measured: Measured, rate_gbps: float) -> Ports | None:
+    """Return the ports to hosts; None where nothing was written, or the run has not started."""
     if measured.started_at_ns is None or not file.is_file():
         return None
     data = file.read_bytes()
     rows = np.frombuffer(data[: len(data) // SAMPLE.size * SAMPLE.size], _SAMPLE)
-    ports = {}
+    ports = []
     for host in sorted(set(rows["host"].tolist())):
         of_host = rows[rows["host"] == host]
         frames = _growing(of_host["frames"])
-        ports[host] = Port(
+        port = Port(
+            link=f"tor0>h{host}",
+            rate_gbps=rate_gbps,
+            delay_us=_NAN,
             time_us=(of_host["time"] - measured.started_at_ns) / 1000,
             frames=frames,
             wire_bytes=of_host["octets"].astype(np.float64) + OVERHEAD_BYTES * frames,
             waiting=of_host["waiting"].astype(np.float64),
             drops=_growing(of_host["drops"]),
         )
+        ports.append(port)
     return ports or None
 
 
@@ -84,26 +92,26 @@ def _growing(counts: NDArray[Any]) -> NDArray[np.float64]:
     return (whole + (jumps << 32)).astype(np.float64)
 
 
-def links(ports: Ports, rate_gbps: float, interval_us: tuple[float, float], end_us: float) -> Columns:
-    """Return the table of links, of which those that leave the switch are there."""
+def links(ports: Ports, interval_us: tuple[float, float], end_us: float) -> Columns:
+    """Return the table of links, of which those are there whose ports somebody saw."""
     start, until = interval_us
     rows = []
-    for host, port in ports.items():
+    for port in ports:
         wire = port.grown(port.wire_bytes, start, until)
-        room = rate_gbps * 125 * (until - start)
+        room = port.rate_gbps * 125 * (until - start)
         waiting = port.waiting_within(start, until)
         rows.append(
             (
-                _name(host),
-                rate_gbps,
-                _NAN,
+                port.link,
+                port.rate_gbps,
+                port.delay_us,
                 wire / room if room > 0 else _NAN,
                 round(port.grown(port.frames, start, until)),
                 round(wire),
                 float(waiting.mean()) if len(waiting) else _NAN,
                 int(port.waiting_within(0.0, end_us).max(initial=0)),
                 round(port.grown(port.drops, start, until)),
-                0,  # a token bucket marks nothing
+                0,  # no port here marks anything
                 0,
             )
         )
@@ -118,10 +126,6 @@ def links(ports: Ports, rate_gbps: float, interval_us: tuple[float, float], end_
         name: np.array(values, kind_of[kind])
         for name, kind, values in zip(names.split(), kinds.split(), columns, strict=True)
     }
-
-
-def _name(host: int) -> str:
-    return f"tor0>h{host}"
 
 
 def figures(table: Columns) -> dict[str, Any]:
@@ -140,12 +144,12 @@ def figures(table: Columns) -> dict[str, Any]:
 def series(ports: Ports, step_us: float, end_us: float) -> Columns:
     """Return what waited every `step_us` at the ports at which anything ever did, as of the look before."""
     times = step_us * np.arange(1, int(end_us / step_us + 1e-9) + 1)
-    held = {host: port for host, port in ports.items() if port.waiting_within(0.0, end_us).any()}
+    held = [port for port in ports if port.waiting_within(0.0, end_us).any()]
     seen = []
-    for port in held.values():
+    for port in held:
         looks = np.maximum(np.searchsorted(port.time_us, times, side="right") - 1, 0)
         seen.append(port.waiting[looks])
-    names = [_name(host) for host in held]
+    names = [port.link for port in held]
     return {
         "time_us": np.repeat(times, len(held)).astype(np.float64),
         "link": np.array(names * len(times), np.str_) if names and len(times) else np.array([], "<U1"),

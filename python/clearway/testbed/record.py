@@ -47,12 +47,13 @@ def run_of(view: View, wall_s: float, *, interrupted: bool) -> Run:
         warnings=tuple(dict.fromkeys(warnings)),
         testbed={
             "carrier": plan.carrier,
-            "swift": dict(plan.swift),
+            "parameters": dict(plan.parameters),
             "start_spread_us": (measured.spread_ns or 0) / 1000,
             "reason": measured.reason,
             "agents": measured.agents,
             "hosts": measured.hosts,
             **({"fastpass": measured.members} if plan.fastpass is not None else {}),
+            **view.said,
         },
     )
 
@@ -87,6 +88,7 @@ def tables_of(view: View) -> dict[str, Columns]:
     if view.plan.fastpass is not None:
         tables["endpoints"] = members.endpoints(view.plan, view.measured)
         tables["arbiters"] = members.arbiters(view.plan, view.measured)
+    tables |= view.more
     step = quantity(record.get("queues"))
     if step and view.ports is not None:
         tables["queues"] = queues.series(view.ports, step.value, view.end_us)

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clearway import stops
+from clearway.columns import Columns
 from clearway.runs import Run
-from clearway.testbed import controller, queues
+from clearway.testbed import controller
 from clearway.testbed.controller import Ended
 from clearway.testbed.plan import Plan
+from clearway.testbed.queues import Ports
+from clearway.testbed.reading import Measured
 from clearway.testbed.record import run_of
 from clearway.testbed.summary import View
 
 PLAN = "PLAN.json"
 """The plan, as `clearwayd testbed` reads it: in the run directory, too."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a network did that can be asked."""
+
+    ports: Ports | None = None
+    """The ports that somebody saw; None for none."""
+    tables: Mapping[str, Columns] = field(default_factory=dict)
+    """Further tables of a run, by name."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What else it said of itself, for the run's manifest."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +47,8 @@ class Place:
     """Whose certificate is shown; None for this host's."""
     before: tuple[str, ...] = ()
     """Words before the controller's command, which say where it runs."""
-    ports: Path | None = None
-    """The file to which samples of the switch's ports are written; None where nobody sees them."""
+    seen: Callable[[Measured], Seen] = lambda _: Seen()
+    """Asks what the network did, after the run."""
 
 
 def execute(plan: Plan, place: Place, folder: Path) -> tuple[Run, Ended]:
@@ -53,8 +69,8 @@ def execute(plan: Plan, place: Place, folder: Path) -> tuple[Run, Ended]:
     started = time.monotonic()
     ended = controller.conduct([*place.before, *controller.dies_with_us(command)])
     with stops.put_off():
-        seen = None if place.ports is None else queues.read(place.ports, ended.measured)
-        view = View(plan, ended.measured, seen)
+        seen = place.seen(ended.measured)
+        view = View(plan, ended.measured, seen.ports, seen.tables, seen.said)
         return run_of(view, time.monotonic() - started, interrupted=ended.interrupted), ended
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -56,7 +56,11 @@ class View:
     plan: Plan
     measured: Measured
     ports: Ports | None = None
-    """What the switch's ports did, where somebody saw them."""
+    """What ports of the network did, where somebody saw them."""
+    more: Mapping[str, Columns] = field(default_factory=dict)
+    """Further tables, of what the network knows beside."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What else the network said of itself."""
 
     @cached_property
     def end_us(self) -> float:
@@ -144,10 +148,9 @@ def summary_of(view: View) -> dict[str, Any]:
 
 
 def links_of(view: View) -> Columns:
-    """Return the table of links: of those that leave the switch, where somebody saw its ports."""
+    """Return the table of links: of those whose ports somebody saw."""
     assert view.ports is not None
-    rate = quantity(view.plan.resolved["network"]["rate"])
-    return queues.links(view.ports, rate.value if rate else float("nan"), view.interval_us, view.end_us)
+    return queues.links(view.ports, view.interval_us, view.end_us)
 
 
 def _traffic(view: View, flows: int, curves: Sequence[Curve], jain: Sequence[float | None]) -> dict[str, Any]:

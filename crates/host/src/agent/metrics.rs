@@ -20,11 +20,11 @@ pub fn page(state: &State) -> String {
     page.family(
         Counter,
         "datagrams_ignored_total",
-        "Datagrams of udp:swift that were ignored, by the reason.",
+        "Sealed datagrams that were ignored, by the reason.",
         "reason",
         ignored.by_reason(),
     );
-    let help = "Datagrams that the kernel dropped at sockets of udp:swift.";
+    let help = "Datagrams that the kernel dropped at sockets of sealed datagrams.";
     page.one(Counter, "datagrams_dropped_total", help, dropped);
     page.process(status.uptime_ns);
     page.text()

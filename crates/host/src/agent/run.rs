@@ -76,7 +76,7 @@ impl Run {
         told: UnboundedSender<FromAgent>,
         totals: &Totals,
     ) -> Result<Run, Refusal> {
-        let carrier = Carrier::read(&task.carrier, &task.swift).map_err(|problems| {
+        let carrier = Carrier::read(&task.carrier, &task.parameters).map_err(|problems| {
             let message = problems.into_iter().next().map_or(String::new(), |problem| problem.message);
             Refusal::input(message, SAME_VERSION)
         })?;
@@ -274,8 +274,8 @@ fn listen(
             runtime.handle().spawn(quic::receive(endpoint.clone(), Arc::new(expected)));
             Ok((Socket::Quic(endpoint), port))
         }
-        Carrier::Udp(swift) => {
-            let datagrams = Datagrams::bind(local, swift, task.mtu, expected)?;
+        Carrier::Udp(scheme) => {
+            let datagrams = Datagrams::bind(local, scheme, task.mtu, expected)?;
             let port = datagrams.port();
             Ok((Socket::Datagrams(Arc::new(datagrams)), port))
         }

@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Scheme, SenderOf};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, OnceCell};
 
@@ -19,9 +17,10 @@ use super::tcp::no_address;
 use super::ticket::Ticket;
 use crate::control::{dial, Channel, Failure, Patience};
 use crate::datagram::figures::Ignored;
-use crate::datagram::flow::{self, Carried, FlowId, Incoming, Outgoing};
+use crate::datagram::flow::{Carried, FlowId, Incoming, Outgoing};
 use crate::datagram::layout::Layout;
 use crate::datagram::machine::Event;
+use crate::datagram::scheme::{AnyScheme, AnySender};
 use crate::datagram::seal::Secret;
 use crate::datagram::session::Peer;
 use crate::datagram::{Endpoint, Settings};
@@ -72,7 +71,7 @@ pub struct Datagrams {
     endpoint: Endpoint,
     expected: Expected,
     mtu: u32,
-    swift: SwiftParams,
+    scheme: AnyScheme,
     waiting: Waiting,
 }
 
@@ -80,7 +79,7 @@ impl Datagrams {
     /// An endpoint at an address of this host.
     pub fn bind(
         local: IpAddr,
-        swift: &SwiftParams,
+        scheme: &AnyScheme,
         mtu: u32,
         expected: Expected,
     ) -> Result<Datagrams, Refusal> {
@@ -101,7 +100,7 @@ impl Datagrams {
             }
         });
         let endpoint = endpoint.map_err(|error| no_address(local, &error))?;
-        Ok(Datagrams { endpoint, expected, mtu, swift: swift.clone(), waiting })
+        Ok(Datagrams { endpoint, expected, mtu, scheme: scheme.clone(), waiting })
     }
 
     /// The port where datagrams come.
@@ -144,7 +143,8 @@ impl Datagrams {
         for (place, bytes) in (0..).zip(claimed) {
             let carried = self.carried(Some(bytes).filter(|&bytes| bytes != u64::MAX));
             let id = FlowId { session: number, flow: place };
-            self.endpoint.expect(Incoming { id, carried, reach: self.swift.reach(), keep: None });
+            let receiver = self.scheme.receiver();
+            self.endpoint.expect(Incoming { id, carried, receiver, keep: None });
         }
         // Whoever has looked knows that the commands before were done.
         self.endpoint.look();
@@ -165,7 +165,7 @@ pub struct Source {
     datagrams: Arc<Datagrams>,
     identity: Arc<Identity>,
     token: [u8; 16],
-    sender: SenderOf<SwiftParams>,
+    sender: AnySender,
     destinations: BTreeMap<u32, Destination>,
 }
 
@@ -178,7 +178,7 @@ impl Source {
         ends: Vec<End>,
         flows: &[message::Outgoing],
     ) -> Source {
-        let sender = flow::sender(&datagrams.swift, datagrams.mtu);
+        let sender = datagrams.scheme.sender(datagrams.mtu);
         let destination = |end: End| {
             let there: BTreeSet<u64> =
                 flows.iter().filter(|flow| flow.to == end.host).map(|flow| flow.id).collect();

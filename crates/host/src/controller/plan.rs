@@ -30,7 +30,7 @@ pub struct Plan {
     pub carrier: String,
     /// Swift's parameters that it gives, by their names.
     #[serde(default)]
-    swift: Map<String, Value>,
+    parameters: Map<String, Value>,
     #[serde(default = "default_mtu")]
     mtu: u32,
     /// When the run ends, in nanoseconds from its start.
@@ -94,7 +94,7 @@ impl Plan {
             vec![Problem::new(format!("{place}: {what}"), remedy)]
         })?;
         let mut problems = plan.problems();
-        if let Err(of_carrier) = Carrier::read(&plan.carrier, &plan.swift) {
+        if let Err(of_carrier) = Carrier::read(&plan.carrier, &plan.parameters) {
             problems.extend(of_carrier);
         }
         problems.extend(plan.fastpass.iter().flat_map(|fastpass| fastpass.problems(&plan.hosts)));
@@ -141,7 +141,7 @@ impl Plan {
     pub fn tasks(&self, hosts: &[Host], token: [u8; 16]) -> Vec<Task> {
         let task = |host: &Host| Task {
             carrier: self.carrier.clone(),
-            swift: self.swift.clone(),
+            parameters: self.parameters.clone(),
             mtu: self.mtu,
             until_ns: self.until_ns,
             sample_every_ns: self.sample_every_ns,
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Value {
-        json!({ "version": 1, "carrier": "tcp:cubic", "swift": {}, "mtu": 1400, "until_ns": 2_000_000_000_u64,
+        json!({ "version": 1, "carrier": "tcp:cubic", "parameters": {}, "mtu": 1400, "until_ns": 2_000_000_000_u64,
             "sample_every_ns": 10_000_000, "hosts": ["h0", "h1"], "flows": [
             { "id": 0, "traffic": 0, "source": 1, "destination": 0, "bytes": 1_000_000, "start_ns": 0 },
             { "id": 7, "traffic": 0, "source": 1, "destination": 0, "bytes": null, "start_ns": 5 },

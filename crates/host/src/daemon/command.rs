@@ -2,6 +2,7 @@
 
 mod agent;
 mod channels;
+mod fabric;
 mod fastpass;
 mod keys;
 mod outcome;
@@ -42,6 +43,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, closed: bool) -> u8 {
         Ok(Command::Status(args)) => status::status(&args),
         Ok(Command::Arbiter(args)) => fastpass::arbiter(&args),
         Ok(Command::Endpoint(args)) => fastpass::endpoint(&args),
+        Ok(Command::Fabric(args)) => fabric::fabric(&args),
         Ok(Command::LiftLimits) => fastpass::lift_limits(),
         #[cfg(feature = "tcp")]
         Ok(Command::Tcp(command)) => tcp::tcp(&command),

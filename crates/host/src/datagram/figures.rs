@@ -159,6 +159,8 @@ pub struct ReceivedFlow {
     pub packets: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,
+    /// Packets that were dropped as one before them is missing: of go-back-N.
+    pub out_of_order: u64,
 }
 
 #[cfg(test)]

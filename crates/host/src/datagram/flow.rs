@@ -5,11 +5,11 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Path, Scheme, SenderOf};
-use clearway_proto::units::{Bytes, Span, RATES};
+use clearway_proto::units::Span;
 
 use super::figures::SentFlow;
 use super::layout::Layout;
+use super::scheme::{AnyReceiver, AnySender};
 
 /// A flow of a session. Its number is the sender's; both ends know it beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,8 +69,8 @@ pub struct Outgoing {
     pub outstanding: u32,
     /// Its bytes; none where nobody looks at them, and whatever is in the buffer goes.
     pub content: Option<Box<dyn Content>>,
-    /// Its sender, such as a clone of [`sender`].
-    pub sender: SenderOf<SwiftParams>,
+    /// Its sender: a clone of its scheme's.
+    pub sender: AnySender,
     /// Where it shows what it measures, at every acknowledgement.
     pub shown: Arc<Mutex<SentFlow>>,
 }
@@ -81,8 +81,8 @@ pub struct Incoming {
     pub id: FlowId,
     /// What it carries.
     pub carried: Carried,
-    /// How far ahead of the lowest missing packet it may be, in packets, as its sender has it.
-    pub reach: u32,
+    /// Its receiver, of its sender's scheme.
+    pub receiver: AnyReceiver,
     /// Who takes its bytes; none where nobody wants them.
     pub keep: Option<Box<dyn Keep>>,
 }
@@ -117,10 +117,4 @@ pub fn defaults() -> SwiftParams {
         max_rto: Span::from_ms(200),
         ..SwiftParams::default()
     }
-}
-
-/// A sender of packets with up to `mtu` bytes of payload, from which those of all flows with the same parameters are cloned.
-pub fn sender(swift: &SwiftParams, mtu: u32) -> SenderOf<SwiftParams> {
-    // Any rate will do: Swift uses it only together with the round trip of the empty path, which nobody knows here.
-    swift.sender(mtu, Path::new(Bytes::new(u64::from(mtu)), *RATES.end()))
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Endpoint`] is the handle of a thread that [drives](driver::drive) a [`machine::Machine`], which knows neither clock nor
 //! socket, over a [`socket::Socket`] by a [`clock::Clock`]. The machine holds, for each flow, `clearway-proto`'s
-//! [`Sender`](clearway_proto::transport::Sender) under [`Swift`](clearway_proto::swift::control::Swift) at one end and its
+//! [`Sender`](clearway_proto::transport::Sender) under [`Swift`](clearway_proto::swift::control::Swift), or another [`scheme`], at one end and its
 //! [`SelectiveReceiver`](clearway_proto::transport::SelectiveReceiver) at the other.
 //!
 //! Where the paper's six instants (§3.2) are taken: t1 and t4 when a packet is written for the batch that leaves next,
@@ -26,6 +26,7 @@ pub mod measured;
 mod reached;
 mod receiving;
 mod replay;
+pub mod scheme;
 pub mod seal;
 mod sending;
 pub mod session;

@@ -5,12 +5,13 @@ use std::io;
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::{Packet, HEADER_BYTES};
-use clearway_proto::transport::{Ack, AckPolicy, Arrival as Seen, Data, Receiver, SelectiveReceiver};
+use clearway_proto::transport::{Ack, Arrival as Seen, Data};
 use clearway_proto::units::{Span, Time};
 
 use super::driver::Arrival;
 use super::figures::ReceivedFlow;
 use super::flow::{Carried, Incoming, Keep};
+use super::scheme::AnyReceiver;
 
 /// What a packet led to, beside its acknowledgement.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ struct Owed {
 }
 
 struct Flow {
-    receiver: SelectiveReceiver,
+    receiver: AnyReceiver,
     carried: Carried,
     keep: Option<Box<dyn Keep>>,
     figures: ReceivedFlow,
@@ -59,7 +60,7 @@ impl Receiving {
     pub(super) fn expect(&mut self, flow: Incoming) {
         let bytes = flow.carried.layout.bytes_of(flow.carried.part);
         self.flows.entry(flow.id.flow).or_insert_with(|| Flow {
-            receiver: SelectiveReceiver::new(AckPolicy::EveryPacket, flow.reach),
+            receiver: flow.receiver,
             carried: flow.carried,
             keep: flow.keep,
             figures: ReceivedFlow::default(),
@@ -93,7 +94,7 @@ impl Receiving {
         else {
             return Taken::Senseless;
         };
-        let seen = flow.receiver.handle_data(now, arrival.received, data, false, arrival.hops);
+        let seen = flow.receiver.handle_data(now, arrival.received, data, arrival.hops);
         let mut taken = Taken::Quietly;
         match seen {
             Seen::New => {
@@ -113,7 +114,9 @@ impl Receiving {
                 }
             }
             Seen::Duplicate => flow.figures.duplicates += 1,
-            Seen::BeyondReach | Seen::OutOfOrder => return Taken::Senseless,
+            // Go-back-N drops what comes beyond a gap, and asks for it again.
+            Seen::OutOfOrder => flow.figures.out_of_order += 1,
+            Seen::BeyondReach => return Taken::Senseless,
         }
         flow.figures.packets += 1;
         flow.figures.operations += u64::from(flow.receiver.poll_completed());

@@ -1,4 +1,4 @@
-//! A sending flow: hands operations to Swift's sender, and knows what has been acknowledged.
+//! A sending flow: hands operations to its scheme's sender, and knows what has been acknowledged.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clearway_proto::histogram::Histogram;
 use clearway_proto::machine::Readiness;
 use clearway_proto::swift::header::{Packet, HEADER_BYTES};
-use clearway_proto::swift::SwiftParams;
-use clearway_proto::transport::{Ack, SenderOf, Windows};
+use clearway_proto::transport::{Ack, Windows};
 use clearway_proto::units::{Bytes, Span, Time};
 
 use super::driver::Arrival;
 use super::figures::SentFlow;
 use super::flow::{Carried, Content, FlowId, Outgoing};
+use super::scheme::AnySender;
 
 /// What one acknowledgement showed.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct Delays {
 /// A flow that is being sent.
 pub(super) struct Sending {
     pub(super) id: FlowId,
-    sender: SenderOf<SwiftParams>,
+    sender: AnySender,
     carried: Carried,
     content: Option<Box<dyn Content>>,
     /// Operations not yet handed to the sender.

@@ -335,9 +335,9 @@ impl Lanes {
         (lane.is_closed, lane.idle_since) = (!is_open, None);
     }
 
-    /// Returns whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.directions.iter().flatten().all(|lane| lane.waiting.is_empty())
+    /// Returns whether nothing waits, and the kernel passes on whatever comes.
+    pub fn are_open(&self) -> bool {
+        self.directions.iter().flatten().all(|lane| !lane.is_closed && lane.waiting.is_empty())
     }
 
     /// Returns the counts of a port.

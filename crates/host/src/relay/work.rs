@@ -189,7 +189,8 @@ impl Work {
                     }
                 }
             }
-            if ends_at.is_some_and(|at| (self.lanes.is_empty() && !read && !sent) || at <= now) {
+            // With all lanes open nothing is on its way through here that the kernel's frames could overtake.
+            if ends_at.is_some_and(|at| (self.lanes.are_open() && !read && !sent) || at <= now) {
                 return self.end();
             }
             if !read && !sent {

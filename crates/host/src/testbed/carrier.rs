@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use clearway_proto::baseline::go_back_n::GoBackNParams;
+use clearway_proto::baseline::none::NoneParams;
+use clearway_proto::parameter::Parameters;
 use clearway_proto::swift::SwiftParams;
 use serde_json::{Map, Value};
 
 use super::parameters;
 use crate::daemon::output::Problem;
 use crate::datagram::flow;
+use crate::datagram::scheme::AnyScheme;
 
 /// The longest name of a congestion control that the kernel has (`TCP_CA_NAME_MAX`, less its end), in bytes.
 const LONGEST_NAME: usize = 15;
@@ -19,14 +23,14 @@ pub enum Carrier {
     Tcp(String),
     /// QUIC by quinn under Swift, in windows of one packet and more.
     Quic(Box<SwiftParams>),
-    /// Swift over sealed datagrams.
-    Udp(Box<SwiftParams>),
+    /// Sealed datagrams under one of their schemes.
+    Udp(Box<AnyScheme>),
 }
 
 impl Carrier {
-    /// Reads a carrier's name, such as `tcp:cubic`, and Swift's parameters by their names; parameters that are not given have the defaults of
+    /// Reads a carrier's name, such as `tcp:cubic`, and the parameters of its scheme by their names; parameters that are not given have the defaults of
     /// the carrier. An error names the place in the plan.
-    pub fn read(name: &str, swift: &Map<String, Value>) -> Result<Carrier, Vec<Problem>> {
+    pub fn read(name: &str, given: &Map<String, Value>) -> Result<Carrier, Vec<Problem>> {
         let problem = |message: String, remedy: &str| vec![Problem::new(message, remedy)];
         match name.split_once(':') {
             Some(("tcp", control)) => {
@@ -39,17 +43,26 @@ impl Carrier {
                 Ok(Carrier::Tcp(control.into()))
             }
             Some(("quic", "swift")) => {
-                parameters::read(swift, &clearway_quic::defaults()).map(|read| Carrier::Quic(Box::new(read)))
+                parameters::read(given, &clearway_quic::defaults()).map(|read| Carrier::Quic(Box::new(read)))
             }
-            Some(("udp", "swift")) => {
-                parameters::read(swift, &flow::defaults()).map(|read| Carrier::Udp(Box::new(read)))
-            }
+            Some(("udp", "swift")) => udp(given, &flow::defaults(), AnyScheme::Swift),
+            Some(("udp", "none")) => udp(given, &NoneParams::default(), AnyScheme::Selective),
+            Some(("udp", "go_back_n")) => udp(given, &GoBackNParams::default(), AnyScheme::GoBackN),
             _ => Err(problem(
                 format!("carrier: there is no {name:?}"),
-                "it is tcp:NAME, such as tcp:cubic, or quic:swift, or udp:swift",
+                "it is tcp:NAME, such as tcp:cubic, or quic:swift, udp:swift, udp:none or udp:go_back_n",
             )),
         }
     }
+}
+
+/// Sealed datagrams under a scheme with these parameters.
+fn udp<P: Parameters>(
+    given: &Map<String, Value>,
+    defaults: &P,
+    scheme: fn(P) -> AnyScheme,
+) -> Result<Carrier, Vec<Problem>> {
+    parameters::read(given, defaults).map(|params| Carrier::Udp(Box::new(scheme(params))))
 }
 
 impl fmt::Display for Carrier {
@@ -57,7 +70,14 @@ impl fmt::Display for Carrier {
         match self {
             Carrier::Tcp(control) => write!(f, "tcp:{control}"),
             Carrier::Quic(_) => write!(f, "quic:swift"),
-            Carrier::Udp(_) => write!(f, "udp:swift"),
+            Carrier::Udp(scheme) => {
+                let name = match **scheme {
+                    AnyScheme::Swift(_) => "swift",
+                    AnyScheme::Selective(_) => "none",
+                    AnyScheme::GoBackN(_) => "go_back_n",
+                };
+                write!(f, "udp:{name}")
+            }
         }
     }
 }

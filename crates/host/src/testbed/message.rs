@@ -66,8 +66,8 @@ pub enum ToAgent {
 pub struct Task {
     /// The carrier's name.
     pub carrier: String,
-    /// Swift's parameters that the plan gives, by their names.
-    pub swift: Map<String, Value>,
+    /// The parameters of its scheme that the plan gives, by their names.
+    pub parameters: Map<String, Value>,
     /// Bytes of payload in a datagram.
     pub mtu: u32,
     /// When the run ends, in nanoseconds from its start.

@@ -1,22 +1,21 @@
-//! Swift's parameters in a plan: names, meanings and ranges are Swift's own, as in a scenario.
+//! A scheme's parameters in a plan: names, meanings and ranges are the scheme's own, as in a scenario.
 
 use clearway_proto::parameter::{wanted, Parameter, ParameterReader, Parameters, Shown};
-use clearway_proto::swift::SwiftParams;
 use serde_json::{Map, Value};
 
 use crate::daemon::args::{one_of, parse};
 use crate::daemon::output::Problem;
 
 /// The key of the plan that has them.
-const KEY: &str = "swift";
+const KEY: &str = "parameters";
 
 /// Reads the parameters that a plan gives; those that it does not give are as in `defaults`. Errors name each value that is wrong.
-pub fn read(values: &Map<String, Value>, defaults: &SwiftParams) -> Result<SwiftParams, Vec<Problem>> {
+pub fn read<P: Parameters>(values: &Map<String, Value>, defaults: &P) -> Result<P, Vec<Problem>> {
     let mut given = Given { values, names: Vec::new(), problems: Vec::new() };
-    let params = SwiftParams::read(&mut given, defaults);
+    let params = P::read(&mut given, defaults);
     let Given { names, mut problems, .. } = given;
     for name in values.keys().filter(|name| !names.contains(&name.as_str())) {
-        let message = format!("{KEY}.{name}: there is no such parameter of Swift");
+        let message = format!("{KEY}.{name}: there is no such parameter");
         problems.push(Problem::new(message, &format!("there are {}", names.join(", "))));
     }
     for conflict in params.conflicts() {
@@ -87,6 +86,8 @@ mod tests {
     use clearway_proto::units::Span;
     use serde_json::json;
 
+    use clearway_proto::swift::SwiftParams;
+
     use super::*;
 
     fn said(values: &Value) -> Vec<String> {
@@ -106,14 +107,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place_and_what_it_can_be() {
         for (values, words) in [
-            (json!({ "base_target": 70 }), "swift.base_target: found 70, expected a time with its unit"),
-            (json!({ "base_target": "70 parsecs" }), "swift.base_target: found \"70 parsecs\""),
-            (json!({ "beta": "x" }), "swift.beta: found \"x\", expected a number from"),
-            (json!({ "beta": [1] }), "swift.beta: found [1]"),
-            (json!({ "pacing": "on" }), "swift.pacing: found \"on\", expected true or false"),
-            (json!({ "variant": "v9" }), "swift.variant: found \"v9\", expected one of "),
-            (json!({ "base_traget": "70us" }), "swift.base_traget: there is no such parameter"),
-            (json!({ "fs_min_cwnd": 300.0 }), "swift.fs_min_cwnd, 300, is not below swift.fs_max_cwnd, 256"),
+            (json!({ "base_target": 70 }), "parameters.base_target: found 70, expected a time with its unit"),
+            (json!({ "base_target": "70 parsecs" }), "parameters.base_target: found \"70 parsecs\""),
+            (json!({ "beta": "x" }), "parameters.beta: found \"x\", expected a number from"),
+            (json!({ "beta": [1] }), "parameters.beta: found [1]"),
+            (json!({ "pacing": "on" }), "parameters.pacing: found \"on\", expected true or false"),
+            (json!({ "variant": "v9" }), "parameters.variant: found \"v9\", expected one of "),
+            (json!({ "base_traget": "70us" }), "parameters.base_traget: there is no such parameter"),
+            (
+                json!({ "fs_min_cwnd": 300.0 }),
+                "parameters.fs_min_cwnd, 300, is not below parameters.fs_max_cwnd, 256",
+            ),
         ] {
             let said = said(&values);
             assert!(said.len() == 1 && said[0].contains(words), "{values}: {said:?}");

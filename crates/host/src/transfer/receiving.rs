@@ -16,6 +16,7 @@ use crate::daemon::report::Received;
 use crate::datagram::flow::{Carried, FlowId, Incoming, Keep};
 use crate::datagram::layout::Layout;
 use crate::datagram::machine::Event;
+use crate::datagram::scheme::AnyReceiver;
 use crate::datagram::{Settings, Snapshot};
 
 /// How often progress and signals are looked at.
@@ -165,7 +166,8 @@ async fn transfer(
     for part in 0..layout.flows {
         let (id, carried) = (FlowId { session: SESSION, flow: part }, Carried { layout, part });
         let keep = task.out.is_some().then(|| Box::new(shared.clone()) as Box<dyn Keep>);
-        line.endpoint.expect(Incoming { id, carried, reach, keep });
+        let receiver = AnyReceiver::selective(reach);
+        line.endpoint.expect(Incoming { id, carried, receiver, keep });
     }
     let seen = look(&line)?;
     received.began = Some(seen.at);

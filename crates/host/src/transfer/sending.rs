@@ -14,10 +14,11 @@ use super::{Line, Message, Reason, SESSION};
 use crate::control::{dial, Channel, Failure, Patience};
 use crate::daemon::report::Sent;
 use crate::datagram::figures::SentFlow;
-use crate::datagram::flow::{self, Carried, Content, FlowId, Outgoing};
+use crate::datagram::flow::{Carried, Content, FlowId, Outgoing};
 use crate::datagram::layout::Layout;
 use crate::datagram::machine::Event;
 use crate::datagram::measured::Unmet;
+use crate::datagram::scheme::AnyScheme;
 use crate::datagram::{Settings, Snapshot};
 use crate::keys::Identity;
 
@@ -182,7 +183,7 @@ impl<W: Watcher> Transfer<'_, W> {
             other => return Err(instead(other)),
         };
         self.line.open(channel, place, true);
-        let sender = flow::sender(&self.task.swift, layout.mtu);
+        let sender = AnyScheme::Swift(self.task.swift.clone()).sender(layout.mtu);
         let contents = std::mem::take(&mut self.task.contents);
         for (part, content) in (0..layout.flows).zip(contents) {
             self.line.endpoint.send(Outgoing {

@@ -76,7 +76,7 @@ impl Folder {
         let flow = |(id, bytes): (usize, &Option<u64>)| json!({ "id": id, "traffic": 0, "source": 0, "destination": 1, "bytes": bytes, "start_ns": 0 });
         let flows: Vec<Value> = flows.iter().enumerate().map(flow).collect();
         let plan = json!({
-            "version": 1, "carrier": carrier, "swift": {}, "mtu": 1400, "until_ns": 300_000_000,
+            "version": 1, "carrier": carrier, "parameters": {}, "mtu": 1400, "until_ns": 300_000_000,
             "sample_every_ns": 20_000_000, "hosts": ["h0", "h1"], "flows": flows,
         });
         make(&self.0.join("keys"), &["h1".into()], Validity::days(1)).unwrap();

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use clearway_host::daemon::content::generate;
 use clearway_host::datagram::driver::{Arrival, Endpoint};
-use clearway_host::datagram::flow::{self, Carried, Content, FlowId, Incoming, Keep, Outgoing};
+use clearway_host::datagram::flow::{Carried, Content, FlowId, Incoming, Keep, Outgoing};
 use clearway_host::datagram::layout::Layout;
 use clearway_host::datagram::machine::{Event, Machine};
+use clearway_host::datagram::scheme::{AnyReceiver, AnyScheme};
 use clearway_host::datagram::seal::Secret;
 use clearway_host::datagram::session::Peer;
 use clearway_proto::machine::Readiness;
@@ -207,12 +208,17 @@ impl Network {
             let id = FlowId { session: 0, flow: part };
             let carried = Carried { layout, part };
             let keep = Some(Box::new(self.kept.clone()) as Box<dyn Keep>);
-            assert!(self.ends[1].expect(Incoming { id, carried, reach: swift().reach(), keep }));
+            assert!(self.ends[1].expect(Incoming {
+                id,
+                carried,
+                receiver: AnyReceiver::selective(swift().reach()),
+                keep
+            }));
         }
     }
 
     pub fn send(&mut self, layout: Layout, swift: &SwiftParams) {
-        let sender = flow::sender(swift, layout.mtu);
+        let sender = AnyScheme::Swift(swift.clone()).sender(layout.mtu);
         for part in 0..layout.flows {
             let id = FlowId { session: 0, flow: part };
             let carried = Carried { layout, part };

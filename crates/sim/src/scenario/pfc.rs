@@ -77,7 +77,7 @@ fn read_signals(r: &mut Section) -> Signals {
     let quanta = Key::new("pfc_quanta", doc, 64..=u32::from(u16::MAX));
     let doc =
         "Time that those who are paused take from the arrival of a PAUSE until they begin no further frame.";
-    let response = Key::new("pfc_response", doc, Span::ZERO..=Span::from_ms(1));
+    let response = Key::new("pfc_response", doc, Span::ZERO..=Span::from_ms(100));
     let quanta = r.get(&quanta.or(u16::MAX.into())) as u16;
     let response = r.get(&response.or(Span::ZERO));
     let doc = "What becomes of a PAUSE or RESUME that has not left yet when the next one comes: keep, both are sent in their order; \

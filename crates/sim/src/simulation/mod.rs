@@ -15,6 +15,7 @@ mod domain;
 mod domain_index;
 mod exchanged;
 mod fabric;
+pub mod flow_control;
 pub mod footprint;
 mod hosts;
 mod lossless;

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::pfc::account::{Threshold, Thresholds};
-use clearway_proto::pfc::headroom::LosslessLink;
 use clearway_proto::pfc::quanta::lasting;
 use clearway_proto::swing::relay::{Port as Side, RelayParams};
 use clearway_proto::units::{Bytes, Rate, Span};
 
+use super::flow_control::FlowControl;
 use super::outbox::Exits;
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
-use crate::model::{
-    self, Buffer, Ecn, Fault, MarkPoint, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff,
-};
+use crate::model::{Buffer, Ecn, Fault, MarkPoint, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
 use crate::net::loss::{Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
@@ -22,7 +19,7 @@ use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::relay::{self, RelayNode};
 use crate::net::rules::Rules;
-use crate::net::scheduling::{only, ClassSet, Rule, Scheduler};
+use crate::net::scheduling::{Rule, Scheduler};
 use crate::random::{Entity, Stream};
 
 /// Makes the ports of a network, domain by domain.
@@ -79,13 +76,15 @@ impl<'a> PortBuilder<'a> {
 
     fn key(&self, link: u32) -> KindKey {
         let of = self.plan.graph.link(link);
-        (of.rate, of.delay, self.role(link))
+        (of.rate, of.delay, self.control().role(link))
     }
 
-    /// The role of the switch from which a link leads, or of that port of it; `None` for a host.
-    fn role(&self, link: u32) -> Option<SwitchRole> {
-        let link = self.plan.graph.link(link);
-        Some(self.plan.graph.role(link.from)?.of_port(self.plan.graph.role(link.to)))
+    fn control(&self) -> FlowControl<'_> {
+        FlowControl {
+            scenario: self.scenario,
+            graph: &self.plan.graph,
+            longest_frame: self.plan.longest_frame,
+        }
     }
 
     fn note_kind(&mut self, link: u32) {
@@ -117,7 +116,7 @@ impl<'a> PortBuilder<'a> {
         let mut shared = Shared::default();
         for (at, &link) in self.plan.partition.links_in(domain).iter().enumerate() {
             let kind = self.kind_of[&self.key(link)];
-            let flags = if self.role(link).is_none() { Port::NIC } else { 0 };
+            let flags = if self.control().role(link).is_none() { Port::NIC } else { 0 };
             let rules = self.rules(link, &mut ports, &mut shared);
             ports.add(Port::new(kind, link, flags), rules);
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
@@ -138,7 +137,8 @@ impl<'a> PortBuilder<'a> {
 
     /// The rules of the port that feeds a link, if it is not a plain one.
     fn rules(&self, link: u32, ports: &mut Ports, of_nodes: &mut Shared) -> Option<Rules> {
-        let switch = self.role(link).map(|role| self.scenario.switches.of(role));
+        let control = self.control();
+        let switch = control.switch(link);
         let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
         let faults = self.faults.get(&link);
@@ -183,40 +183,27 @@ impl<'a> PortBuilder<'a> {
 
     /// Returns whether the node from which a link leads pauses what sends to it over the way back.
     fn pauses(&self, link: u32) -> bool {
-        self.role(link).is_some_and(|role| self.scenario.switches.of(role).pfc.is_some())
+        self.control().pfc(link).is_some()
     }
 
     /// Flow control of the port that feeds a link of a network that has some.
     fn pfc(&self, link: u32, memory: Memory) -> Pfc {
-        let classes = self.classes.len();
-        let switch = self.role(link).map(|role| self.scenario.switches.of(role));
-        let Some(pfc) = switch.and_then(|switch| switch.pfc.as_ref()) else { return Pfc::new(classes) };
-        let of = self.plan.graph.link(link);
-        let headroom = pfc.headroom.unwrap_or_else(|| self.lossless_link(link, pfc).headroom().any_sizes());
-        let xoff = match pfc.xoff {
-            Xoff::Static(bytes) => Threshold::Static(bytes.get()),
-            Xoff::Dynamic(alpha) => Threshold::Dynamic(alpha),
-        };
-        let thresholds = Thresholds { xoff, hysteresis: pfc.hysteresis.get(), headroom: headroom.get() };
+        let (classes, control) = (self.classes.len(), self.control());
+        let Some(pfc) = control.pfc(link) else { return Pfc::new(classes) };
+        let thresholds = control.thresholds(link, pfc);
         let memory = match (memory, pfc.xoff) {
             (Memory::Shared(memory), Xoff::Dynamic(_)) => Some(memory),
             _ => None,
         };
-        let pause = lasting(pfc.quanta, of.rate);
-        Pfc::pausing(classes, self.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
+        let pause = lasting(pfc.quanta, self.plan.graph.link(link).rate);
+        Pfc::pausing(classes, control.lossless(), thresholds, memory, (pause.as_ps(), pfc.response.as_ps()))
             .replacing_unsent(pfc.replaces_unsent)
-    }
-
-    /// A link of which the end from which it leads keeps lossless classes lossless.
-    fn lossless_link(&self, link: u32, pfc: &model::Pfc) -> LosslessLink {
-        let of = self.plan.graph.link(link);
-        pfc.lossless_link((of.rate, of.delay), self.plan.longest_frame, self.lossless().count_ones() as usize)
     }
 
     /// The side of a relay that feeds a link; `None` if no relay does.
     fn side(&self, link: u32) -> Option<Side> {
         let to = self.plan.graph.role(self.plan.graph.link(link).to);
-        match self.role(link)? {
+        match self.control().role(link)? {
             SwitchRole::Relay if to == Some(SwitchRole::Relay) => Some(Side::Remote),
             SwitchRole::Relay => Some(Side::Local),
             // Inside a switch there is no port L.
@@ -254,27 +241,18 @@ impl<'a> PortBuilder<'a> {
 
     /// Returns what the relay at this end of a fibre is set to.
     fn relay_params(&self, fibre: u32) -> RelayParams {
-        let role = self.role(fibre).expect("a relay is no host");
+        let role = self.control().role(fibre).expect("a relay is no host");
         let pfc = self.scenario.switches.of(role).pfc.as_ref().expect("a relay has flow control");
         let headroom = match role {
             SwitchRole::Relay => {
                 let local = self.other(fibre);
-                let needed = || self.lossless_link(local, pfc).headroom().any_sizes();
+                let needed = || self.control().lossless_link(local, pfc).headroom().any_sizes();
                 Some(pfc.headroom.unwrap_or_else(needed))
             }
             _ => None,
         };
-        let priorities = self.lossless().count_ones() as usize;
-        relay::params(pfc, &self.lossless_link(fibre, pfc), headroom, priorities)
-    }
-
-    /// The lossless classes; the one class of a scenario without any.
-    fn lossless(&self) -> ClassSet {
-        let classes = &self.scenario.classes;
-        if classes.is_empty() {
-            return only(0);
-        }
-        (0..classes.len()).filter(|&class| classes[class].lossless).map(only).fold(0, |all, one| all | one)
+        let priorities = self.control().lossless().count_ones() as usize;
+        relay::params(pfc, &self.control().lossless_link(fibre, pfc), headroom, priorities)
     }
 
     /// Returns how a class marks at the port of a switch that feeds a link. No two queues share a random stream.

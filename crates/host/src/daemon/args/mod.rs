@@ -1,6 +1,7 @@
 //! The command line: what a person asks for. Names, conflicts and help are `clap`'s; values are held against the ranges
 //! that stand beside what they are for.
 
+mod fabric;
 mod fastpass;
 mod keys;
 mod options;
@@ -24,6 +25,7 @@ use crate::daemon::output::Problem;
 use crate::datagram::layout::{MAX_FLOWS, MAX_MTU};
 use crate::datagram::machine::OVERHEAD_BYTES;
 use crate::datagram::socket::IP_UDP_BYTES;
+pub use fabric::FabricArgs;
 pub use fastpass::FastpassArgs;
 pub use keys::KeysArgs;
 use options::STATUS;
@@ -65,6 +67,8 @@ pub enum Command {
     Endpoint(FastpassArgs),
     /// Be a relay between two interfaces.
     Relay(RelayArgs),
+    /// Be a software network that loses nothing.
+    Fabric(FabricArgs),
     /// Lift the limits of sockets when the endpoint that has started this has died.
     LiftLimits,
     /// See to Swift in the kernel's TCP.
@@ -210,6 +214,10 @@ enum Asked {
     /// Needs root.
     #[command(after_help = STATUS)]
     Relay(RelayArgs),
+    /// Be the switches and links of a lossless testbed, as clearway testbed local --lossless writes them, between TAP devices.
+    /// Needs root.
+    #[command(after_help = STATUS)]
+    Fabric(FabricArgs),
     /// What an endpoint starts to lift the limits of sockets when it has died.
     #[command(hide = true)]
     LiftLimits,
@@ -242,6 +250,7 @@ pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Pro
         Ok(CommandLine { asked: Some(Asked::Arbiter(args)) }) => Ok(Command::Arbiter(args)),
         Ok(CommandLine { asked: Some(Asked::Endpoint(args)) }) => Ok(Command::Endpoint(args)),
         Ok(CommandLine { asked: Some(Asked::Relay(args)) }) => Ok(Command::Relay(args)),
+        Ok(CommandLine { asked: Some(Asked::Fabric(args)) }) => Ok(Command::Fabric(args)),
         Ok(CommandLine { asked: Some(Asked::LiftLimits) }) => Ok(Command::LiftLimits),
         Ok(CommandLine { asked: Some(Asked::Tcp(command)) }) => Ok(Command::Tcp(command)),
         Ok(CommandLine { asked: Some(Asked::Send(mut args)) }) => {

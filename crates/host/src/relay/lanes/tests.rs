@@ -191,7 +191,7 @@ fn what_is_no_pfc_frame_of_a_lane_is_counted() {
     lanes.handle_frame(Port::Local, None, &other, us(0));
     let found = lanes.port(Port::Local).refused;
     assert_eq!(found, Refused { malformed: 1, not_pfc: 1, not_lossless: 1, ..Refused::default() });
-    assert!(lanes.is_empty());
+    assert!(lanes.are_open());
 }
 
 #[test]
