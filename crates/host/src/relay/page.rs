@@ -56,7 +56,9 @@ const OF_LANES: [OfLane; 11] = [
     ),
     (Gauge, "closed", "Whether frames go to the process.", |_, c| c.is_closed.into()),
     (Counter, "frames_passed_total", "Frames that the kernel passed on.", |_, c| c.passed),
-    (Counter, "bytes_passed_total", "Bytes that the kernel passed on.", |_, c| c.passed_bytes),
+    (Counter, "bytes_passed_total", "Bytes that the kernel passed on, as the link counts them.", |_, c| {
+        c.passed_bytes
+    }),
     (Counter, "frames_to_process_total", "Frames that went to the process.", |_, c| c.stored),
     (
         Counter,

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clearway_proto::swing::relay::Port;
-use clearway_proto::units::{Span, Time};
+use clearway_proto::units::{Bytes, Span, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use tracing::{error, info, warn};
@@ -140,6 +140,8 @@ struct Work {
     started: Time,
     alive_at: Time,
     send_errors: u64,
+    /// The bytes of each priority that the kernel had passed from R to L when it was last asked.
+    passed: Vec<u64>,
     buffer: Vec<u8>,
 }
 
@@ -157,6 +159,7 @@ impl Work {
             started,
             alive_at: started,
             send_errors: 0,
+            passed: vec![0; settings.priorities.len()],
             buffer: vec![0; LONGEST],
         }
     }
@@ -169,6 +172,7 @@ impl Work {
             self.lanes.handle_timeout(self.clock.now());
             let read = self.receive()?;
             let now = self.clock.now();
+            self.hear_of_passed(now)?;
             let sent = self.send(now);
             for (port, priority, want) in self.lanes.openable(now) {
                 let is_open = self.kernel.command(port, priority, want)?;
@@ -179,6 +183,7 @@ impl Work {
             if self.alive_at <= now {
                 self.alive_at = now + ALIVE;
                 self.kernel.set_alive(true)?;
+                self.hear_of_lanes(now)?;
             }
             while let Ok(command) = commands.try_recv() {
                 match command {
@@ -196,6 +201,30 @@ impl Work {
                 self.rest(waker, now)?;
             }
         }
+    }
+
+    /// What the kernel has passed out of a port that frames wait for.
+    fn hear_of_passed(&mut self, now: Time) -> Result<(), KernelError> {
+        for port in PORTS {
+            if self.lanes.waits_for(port) {
+                let passed = self.kernel.passed(port)?;
+                self.lanes.passed(port, passed, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the kernel has passed from R to L, of each priority, for the virtual queue.
+    fn hear_of_lanes(&mut self, now: Time) -> Result<(), KernelError> {
+        if self.settings.params.virtual_queue.is_none() {
+            return Ok(());
+        }
+        for (priority, before) in self.settings.priorities.iter().zip(&mut self.passed) {
+            let passed = self.kernel.counters(Port::Remote, *priority)?.passed_bytes;
+            let since = passed - std::mem::replace(before, passed);
+            self.lanes.passed_of_lane(*priority, Bytes::new(since), now);
+        }
+        Ok(())
     }
 
     /// Lets everything pass from here on.

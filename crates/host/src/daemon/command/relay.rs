@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
 use clearway_proto::units::Bytes;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::channels::runtime;
 use super::outcome::{metrics_address, trouble};
@@ -100,7 +100,7 @@ fn serve(
     let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
     runtime()?.block_on(async {
         let metrics = http::bind(metrics).await?;
-        let params = settings.params.clone();
+        let (params, short_response) = (settings.params.clone(), settings.short_response);
         let listener = status::listen(&args.local, &args.remote)?;
         let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
         status::serve(listener, handle.clone())
@@ -114,6 +114,14 @@ fn serve(
             safety = params.safety.map(Shown::shown),
             "relay starts"
         );
+        if let Some(response) = short_response {
+            let response = response.shown();
+            warn!(
+                response,
+                "a PAUSE is short at this rate: a host that stands still for longer than this response may lose frames; give it a \
+                 core of its own, or write response in the file"
+            );
+        }
         print(&format!("relaying between {} and {}\n", args.local, args.remote))?;
         if let Some(at) = metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()) {
             print(&format!("metrics at http://{at}/metrics\n"))?;
