@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::classes::Classes;
 use super::device::Devices;
+use super::filters::{HANDLE, PREFERENCE};
 use super::lanes::{stays_closed, Want, PORTS};
 use super::settings::Settings;
 use crate::tcp::kernel::{check_types, error, refused, KernelError};
@@ -27,9 +28,6 @@ const OBJECT: &[u8] = include_bytes!("../../bpf/relay.bpf.o");
 const NO_PRIORITY: u8 = 0xff;
 /// The bytes of `struct lane`.
 const BYTES_OF_LANE: usize = 40;
-/// The place of the programs among a port's filters.
-const HANDLE: u32 = 1;
-const PREFERENCE: u32 = 1;
 
 /// The kernel's counts of a lane: `struct lane` of `bpf/relay.bpf.c`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -58,12 +56,16 @@ pub struct Kernel {
 
 /// The bytes of `struct setting`.
 fn setting(devices: &Devices, settings: &Settings) -> Vec<u8> {
-    let Classes { of_code_point, of_tag, trusts_tags } = &settings.classes;
+    let indices = devices.ports.iter().chain(&devices.stores).map(|device| device.index);
+    setting_of(indices, settings.dead_after.as_ps() / 1000, &settings.classes)
+}
+
+fn setting_of(indices: impl Iterator<Item = i32>, dead_after_ns: u64, classes: &Classes) -> Vec<u8> {
+    let Classes { of_code_point, of_tag, trusts_tags } = classes;
     let priorities = of_code_point.iter().chain(of_tag).map(|priority| priority.unwrap_or(NO_PRIORITY));
     // The structure is as long as a multiple of its longest member.
     let last = [u8::from(*trusts_tags), 0, 0, 0, 0, 0, 0, 0];
-    let indices = devices.ports.iter().chain(&devices.stores).flat_map(|device| device.index.to_ne_bytes());
-    let dead_after_ns = settings.dead_after.as_ps() / 1000;
+    let indices = indices.flat_map(i32::to_ne_bytes);
     indices.chain(dead_after_ns.to_ne_bytes()).chain(priorities).chain(last).collect()
 }
 
@@ -94,18 +96,23 @@ fn unattached(device: &str, e: &libbpf_rs::Error) -> KernelError {
     error(format!("{device}: the relay's program cannot be attached: {e}"), "run it as root")
 }
 
+/// Loads the programs for these settings, attached nowhere.
+fn load(setting: &[u8]) -> Result<Object, KernelError> {
+    check_types()?;
+    set_print(None);
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
+    for mut map in open.maps_mut() {
+        if map.name().to_string_lossy().ends_with(".rodata") {
+            map.set_initial_value(setting).map_err(|e| refused(&e))?;
+        }
+    }
+    open.load().map_err(|e| refused(&e))
+}
+
 impl Kernel {
     /// Loads the programs and puts them in the place of those that were there. Frames come to the devices from then on.
     pub fn open(devices: &Devices, settings: &Settings) -> Result<Kernel, KernelError> {
-        check_types()?;
-        set_print(None);
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
-        for mut map in open.maps_mut() {
-            if map.name().to_string_lossy().ends_with(".rodata") {
-                map.set_initial_value(&setting(devices, settings)).map_err(|e| refused(&e))?;
-            }
-        }
-        let object = open.load().map_err(|e| refused(&e))?;
+        let object = load(&setting(devices, settings))?;
         let (alive, lanes) = (map(&object, "alive")?, map(&object, "lanes")?);
         let passed = map(&object, "passed")?;
         let kernel = Kernel { object, alive, lanes, passed, asked: [0; 2] };
@@ -182,3 +189,6 @@ impl Kernel {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

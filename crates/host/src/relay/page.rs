@@ -1,6 +1,6 @@
 //! A relay's metrics.
 
-use super::figures::{LaneFigures, PortFigures};
+use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::LaneCounters;
 use super::lanes::PORTS;
 use super::work::Seen;
@@ -81,6 +81,9 @@ pub fn page(seen: &Seen) -> String {
         });
         page.pairs(kind, metric, help, ["from", "priority"], values);
     }
+    let help = "Whether the port is up and has a carrier.";
+    let up = PORTS.map(|port| (port.name(), u8::from(seen.states[port as usize] == State::Up)));
+    page.family(Gauge, "port_up", help, "port", up);
     let help = "Frames that could not be sent.";
     page.one(Counter, "send_errors_total", help, seen.send_errors);
     page.process(seen.uptime_ns);

@@ -14,11 +14,12 @@ use tracing::{error, info, warn};
 use tun_rs::SyncDevice;
 
 use super::classes::is_control;
-use super::device::Devices;
-use super::figures::{LaneFigures, PortFigures};
+use super::device::{tidy, Devices};
+use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::{Kernel, LaneCounters};
 use super::lanes::{across, Lanes, Want, PORTS};
 use super::settings::Settings;
+use super::watch::Watch;
 use crate::daemon::output::Problem;
 use crate::datagram::clock::Clock;
 use crate::datagram::driver::Waker;
@@ -46,6 +47,8 @@ pub struct Seen {
     pub uptime_ns: u64,
     /// The counts of both ports, L before R.
     pub ports: [PortFigures; 2],
+    /// The states of both.
+    pub states: [State; 2],
     /// The lanes, those that come in on L first.
     pub lanes: Vec<Lane>,
     /// Frames that could not be sent.
@@ -62,6 +65,7 @@ enum Command {
 pub struct Handle {
     commands: Mutex<Sender<Command>>,
     waker: Waker,
+    watch: Watch,
     thread: Mutex<Option<JoinHandle<Result<u64, KernelError>>>>,
 }
 
@@ -72,7 +76,7 @@ impl Handle {
         let waker = Waker::new().map_err(failed)?;
         let (commands, received) = channel();
         let (told, heard) = channel();
-        let its_waker = waker.clone();
+        let (its_waker, ports) = (waker.clone(), devices.ports.clone());
         let work = move || {
             let kernel = match Kernel::open(&devices, &settings) {
                 Ok(kernel) => kernel,
@@ -89,15 +93,24 @@ impl Handle {
         };
         let thread = std::thread::Builder::new().name("relay".into()).spawn(work).map_err(failed)?;
         let started = heard.recv().map_err(|_| Problem::bare("the relay's thread has failed"))?;
-        started?;
-        Ok(Handle { commands: Mutex::new(commands), waker, thread: Mutex::new(Some(thread)) })
+        if let Err(error) = started {
+            tidy(&ports);
+            return Err(error.into());
+        }
+        let watch = Watch::new(ports);
+        Ok(Handle { commands: Mutex::new(commands), waker, watch, thread: Mutex::new(Some(thread)) })
     }
 
     /// A snapshot; none if the thread has ended, which only an error does.
     pub fn look(&self) -> Option<Seen> {
         let (told, heard) = channel();
         self.tell(Command::Look(told));
-        heard.recv().ok()
+        Some(Seen { states: self.watch.states(), ..heard.recv().ok()? })
+    }
+
+    /// Looks after the ports. A port that is gone is an error.
+    pub fn look_at_ports(&self) -> Result<(), Problem> {
+        self.watch.look()
     }
 
     /// Returns whether the thread has ended by itself.
@@ -326,6 +339,7 @@ impl Work {
         Ok(Seen {
             uptime_ns: now.since(self.started).as_ps() / 1000,
             ports: PORTS.map(|port| self.lanes.port(port)),
+            states: [State::Up; 2],
             lanes,
             send_errors: self.send_errors,
         })

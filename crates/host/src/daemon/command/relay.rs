@@ -21,8 +21,8 @@ use crate::relay::settings::Settings;
 use crate::relay::status;
 use crate::relay::work::Handle;
 
-/// How often signals are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often signals and the ports are looked at.
+const LOOK: Duration = Duration::from_millis(100);
 /// A frame that waits takes up to this many times its bytes on the wire: the shortest do.
 const MEMORY_A_BYTE: u64 = 2;
 
@@ -103,8 +103,11 @@ fn serve(
         let (params, short_response) = (settings.params.clone(), settings.short_response);
         let listener = status::listen(&args.local, &args.remote)?;
         let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
-        status::serve(listener, handle.clone())
-            .map_err(|error| trouble("the thread of the status", &error))?;
+        if let Err(error) = status::serve(listener, handle.clone()) {
+            // As if it had never started.
+            let _ = (handle.end(), remove(&args.local, &args.remote));
+            return Err(trouble("the thread of the status", &error));
+        }
         info!(
             version = env!("CARGO_PKG_VERSION"),
             local = args.local,
@@ -140,6 +143,10 @@ fn serve(
             if handle.has_ended() {
                 let why = handle.end().err().map_or("its thread has ended".into(), |problem| problem.message);
                 return Err(Problem::bare(format!("the relay cannot go on: {why}")));
+            }
+            if let Err(problem) = handle.look_at_ports() {
+                let _ = handle.end();
+                return Err(Problem { message: format!("the relay cannot go on: {}", problem.message), ..problem });
             }
             service.alive();
         };
