@@ -5,49 +5,30 @@ skipped and say which.
 """
 
 import json
-import platform
-import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.relays import (
+    CONFIG,
+    METRICS,
+    clearwayd,
+    done,
+    lane,
+    listening,
+    metrics,
+    numbers,
+    until,
+    what_is_missing,
+)
 from tools.hosts.frames import ADDRESSES, LONGEST, PRIORITY, TRAFFIC_CLASS
-from tools.hosts.machine import UnavailableError, demand, run
+from tools.hosts.machine import UnavailableError, run
 from tools.hosts.swift import DAEMON
 from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us, started, wire
-
-CONFIG = f"""[relay]
-rate = "100Mbps"
-delay = "400us"
-priorities = [{PRIORITY}]
-"""
-_METRICS = "127.0.0.1:9477"
-_PATIENCE_S = 10.0
-
-
-def what_is_missing() -> str | None:
-    """Say why there can be no relay here. A kernel that should take it and does not is no reason."""
-    numbers = [int(number) for number in re.findall(r"\d+", platform.release())[:2]]
-    if sys.platform != "linux" or numbers < [6, 4]:
-        return f"Linux 6.4 or newer is needed, this is {platform.system()} {platform.release()}"
-    try:
-        demand("ip", "tc", "iperf3", "curl")
-        if not Path("/sys/kernel/btf/vmlinux").exists():
-            return "this kernel has no BTF"
-        if not Path("/dev/net/tun").exists():
-            return "this kernel has no TAP devices"
-        if not DAEMON.is_file():
-            return "clearwayd is missing: make build"
-        with wire():
-            pass
-    except UnavailableError as reason:
-        return str(reason)
-    return None
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -69,45 +50,8 @@ def config(workspace: Path) -> Path:
     return path
 
 
-def metrics(through: Wire) -> dict[str, float]:
-    """Return what the relay counts, by name and labels."""
-    page = run(inside(through.relay, "curl", "-sS", f"http://{_METRICS}/metrics"))
-    lines = [line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#")]
-    return {name.removeprefix("clearway_relay_"): float(value) for name, value in lines}
-
-
-def lane(name: str, origin: str = "local") -> str:
-    return f'{name}{{from="{origin}",priority="{PRIORITY}"}}'
-
-
-def until(through: Wire, name: str, value: float) -> None:
-    """Return when a metric has this value."""
-    end = time.monotonic() + _PATIENCE_S
-    while metrics(through)[name] != value:
-        assert time.monotonic() < end, (name, value, metrics(through))
-        time.sleep(0.02)
-
-
-def listening(process: "subprocess.Popen[str]") -> "subprocess.Popen[str]":
-    """Wait for a receiver to be ready."""
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def numbers(receiver: "subprocess.Popen[str]") -> list[int]:
-    told, _ = receiver.communicate(timeout=60)
-    return [int(number) for number in told.split()]
-
-
-def done(process: "subprocess.Popen[str]") -> str:
-    told, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    return told
-
-
 def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) -> None:
-    with relay(through, config, "--metrics", _METRICS):
+    with relay(through, config, "--metrics", METRICS):
         assert len(round_trips_us(through, 3)) == 3
         server = inside(through.far, "iperf3", "-s", "-1")
         with subprocess.Popen(server, stdout=subprocess.DEVNULL):
@@ -124,7 +68,7 @@ def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) ->
 
 def test_a_paused_priority_waits_and_leaves_in_order(through: Wire, config: Path) -> None:
     """The far end pauses: what the switch sends in that priority waits, and nothing else does."""
-    with relay(through, config, "--metrics", _METRICS):
+    with relay(through, config, "--metrics", METRICS):
         done(started(through.far, "say", str(LONGEST)))
         until(through, lane("closed"), 1)
         receiver = listening(started(through.far, "receive", "0.5"))
@@ -150,7 +94,7 @@ def test_a_paused_priority_waits_and_leaves_in_order(through: Wire, config: Path
 
 def test_long_frames_of_tcp_are_stored_and_the_lane_is_opened_again(through: Wire, config: Path) -> None:
     """What TCP hands on as one is up to 64 kB long; the process gets it as frames."""
-    with relay(through, config, "--metrics", _METRICS):
+    with relay(through, config, "--metrics", METRICS):
         server = inside(through.far, "iperf3", "-s", "-1")
         with subprocess.Popen(server, stdout=subprocess.DEVNULL):
             time.sleep(0.3)
@@ -159,14 +103,15 @@ def test_long_frames_of_tcp_are_stored_and_the_lane_is_opened_again(through: Wir
             told = json.loads(run(inside(through.switch, "iperf3", "-c", ADDRESSES[1], *marked)))
             done(storm)
         assert told["end"]["sum_received"]["bytes"] > 1e6
-        stored = metrics(through)['frames_stored_total{port="local"}']
-        assert stored > metrics(through)[lane("frames_to_process_total")] > 10
+        counted = metrics(through)
+        came = sum(counted[f'frames_{what}_total{{port="local"}}'] for what in ("stored", "dropped"))
+        assert came > counted[lane("frames_to_process_total")] > 10
         until(through, lane("closed"), 0)
         until(through, lane("closed", "remote"), 0)
 
 
 def test_the_switchs_pause_is_obeyed_and_goes_on_to_the_far_relay(through: Wire, config: Path) -> None:
-    with relay(through, config, "--metrics", _METRICS):
+    with relay(through, config, "--metrics", METRICS):
         heard = started(through.far, "hear", "1")
         time.sleep(0.4)
         done(started(through.switch, "say", "2000", "@5", "0", "6:9"))
@@ -193,7 +138,7 @@ def test_nothing_is_lost_or_overtaken_in_a_storm_of_pauses_and_restarts(through:
         sender = started(through.switch, "send", str(count), "250", str(TRAFFIC_CLASS), "1000")
         time.sleep(1.2)
     for _ in range(2):
-        with relay(through, config, "--metrics", _METRICS):
+        with relay(through, config, "--metrics", METRICS):
             time.sleep(1.2)
             assert metrics(through)[lane("frames_to_process_total")] > 0
     with relay(through, config):
@@ -220,14 +165,14 @@ def test_a_relay_that_is_killed_is_a_wire_and_one_that_comes_back_takes_over(
         time.sleep(0.4)
         done(started(through.switch, "say", "2000"))
         assert done(heard).split() == [f"{PRIORITY}:2000"]
-    with relay(through, config, "--metrics", _METRICS):
+    with relay(through, config, "--metrics", METRICS):
         done(started(through.far, "say", str(LONGEST)))
         until(through, lane("closed"), 1)
         until(through, lane("closed"), 0)
 
 
 def test_a_relay_that_stands_still_is_a_wire_until_it_goes_on(through: Wire, config: Path) -> None:
-    with relay(through, config, "--metrics", _METRICS) as process:
+    with relay(through, config, "--metrics", METRICS) as process:
         done(started(through.far, "say", str(LONGEST)))
         process.send_signal(signal.SIGSTOP)
         time.sleep(0.2)
@@ -237,12 +182,6 @@ def test_a_relay_that_stands_still_is_a_wire_until_it_goes_on(through: Wire, con
         process.send_signal(signal.SIGCONT)
         until(through, lane("closed"), 0)
         assert metrics(through)[lane("frames_passed_dead_total")] == 50
-
-
-def clearwayd(through: Wire, *options: str) -> "subprocess.CompletedProcess[str]":
-    ends = ("--local", LOCAL, "--remote", REMOTE)
-    command = inside(through.relay, str(DAEMON), "relay", *ends, *options)
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
 
 
 def test_status_tells_what_a_relay_is_doing(through: Wire, config: Path) -> None:
@@ -265,7 +204,7 @@ def test_status_tells_what_a_relay_is_doing(through: Wire, config: Path) -> None
 
 def test_a_port_that_is_paused_without_an_end_is_given_up(through: Wire, config: Path) -> None:
     config.write_text(CONFIG + 'storm_after = "500ms"\n')
-    with relay(through, config, "--metrics", _METRICS):
+    with relay(through, config, "--metrics", METRICS):
         storm = started(through.far, "say", *(str(LONGEST), "@100") * 10)
         time.sleep(0.8)
         receiver = listening(started(through.far, "receive", "1.5"))

@@ -21,6 +21,8 @@ LONGEST = 65_535  # quanta
 RATE = 100_000_000
 """Of its links, in bits a second: how long a PAUSE lasts."""
 _PORT = 7777
+_VLAN, _IPV6, _EXPERIMENT, _ALL = 0x8100, 0x86DD, 0x88B6, 3
+_SOL_PACKET, _PACKET_AUXDATA = 263, 8  # include/uapi/linux/if_packet.h
 _MAC_CONTROL = 0x8808
 _SO_RCVBUFFORCE = 33  # include/uapi/asm-generic/socket.h: beyond what the system allows to others
 
@@ -74,6 +76,41 @@ def hear(seconds: float) -> None:
             enabled = struct.unpack_from("!H", frame, 16)[0]
             quanta = struct.unpack_from("!8H", frame, 18)
             print(*(f"{each}:{quanta[each]}" for each in range(8) if enabled >> each & 1), flush=True)
+
+
+def lay(kind: str, priority: int, count: int) -> None:
+    """Send numbered frames: `ip6`, with the priority in the traffic class, or `tag`, in a VLAN tag."""
+    if kind == "tag":
+        head = struct.pack("!HHH", _VLAN, priority << 13 | 5, _EXPERIMENT)
+    else:
+        # Version 6, no payload behind the number, from and to nobody.
+        head = struct.pack("!HIHBB32x", _IPV6, 6 << 28 | priority << 25, 4, 59, 1)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
+        out.bind((DEVICE, 0))
+        ends = b"\xff" * 6 + out.getsockname()[4]
+        for number in range(count):
+            out.send((ends + head + struct.pack("!I", number)).ljust(100, b"\0"))
+
+
+def see(seconds: float) -> None:
+    """Print each frame of `lay` that comes, as KIND:PRIORITY:NUMBER, until none has come for this long."""
+    seen = []
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ALL)) as heard:
+        heard.bind((DEVICE, _ALL))
+        heard.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
+        print("ready", flush=True)
+        heard.settimeout(seconds)
+        with suppress(TimeoutError):
+            while True:
+                frame, told, _, _ = heard.recvmsg(2048, 64)
+                type_ = struct.unpack_from("!H", frame, 12)[0]
+                if type_ == _IPV6:
+                    seen.append(f"ip6:{frame[14] >> 1 & 7}:{struct.unpack_from('!I', frame, 54)[0]}")
+                elif type_ == _EXPERIMENT:
+                    # The kernel has taken the tag out: struct tpacket_auxdata.
+                    tag = struct.unpack_from("=H", told[0][2], 16)[0]
+                    seen.append(f"tag:{tag >> 13}:{struct.unpack_from('!I', frame, 14)[0]}")
+    print(*seen)
 
 
 class _Obedience:
@@ -181,6 +218,10 @@ def main(arguments: Sequence[str]) -> int:
             storm(float(seconds), int(seed))
         case ["hear", seconds]:
             hear(float(seconds))
+        case ["lay", kind, priority, count]:
+            lay(kind, int(priority), int(count))
+        case ["see", seconds]:
+            see(float(seconds))
         case ["send", count, gap_us, traffic_class, length]:
             send(int(count), float(gap_us), int(traffic_class), int(length))
         case ["receive", seconds]:
@@ -191,7 +232,7 @@ def main(arguments: Sequence[str]) -> int:
             ask(int(count))
         case _:
             print(
-                "usage: frames.py send|receive|ask|answer|say|storm|hear ...",
+                "usage: frames.py send|receive|ask|answer|say|storm|hear|lay|see ...",
                 file=sys.stderr,
             )
             return 2

@@ -127,6 +127,19 @@ struct __sk_buff {
     __u32 tc_classid;
     __u32 data;
     __u32 data_end;
+    __u32 napi_id;
+    __u32 family;
+    __u32 remote_ip4;
+    __u32 local_ip4;
+    __u32 remote_ip6[4];
+    __u32 local_ip6[4];
+    __u32 remote_port;
+    __u32 local_port;
+    __u32 data_meta;
+    __u64 flow_keys;
+    __u64 tstamp;
+    __u32 wire_len;
+    __u32 gso_segs;
 };
 
 struct bpf_spin_lock {

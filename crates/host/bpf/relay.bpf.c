@@ -12,6 +12,13 @@ char relay_license[] SEC("license") = "Dual MIT/GPL";
 
 #define PRIORITIES 8
 #define NO_PRIORITY 0xff
+#define TYPE_VLAN 0x8100
+#define TYPE_PROVIDER_VLAN 0x88a8
+/* relay::lanes::on_the_wire: the shortest frame, and check sequence, preamble and gap. */
+#define SHORTEST 60
+#define AROUND 24
+/* What each further frame of a long one of TCP has before its payload: Ethernet, IPv4 and TCP with timestamps. */
+#define HEADERS_OF_SEGMENT 66
 /* proto::pfc::frame */
 #define MAC_CONTROL 0x8808
 #define OPCODE_PFC 0x0101
@@ -40,7 +47,7 @@ struct lane {
     __u16 is_closed;
     /* Whether anything has gone to the process, or a PAUSE has come, since the process asked. */
     __u16 is_fresh;
-    /* Frames and bytes passed on. */
+    /* Frames passed on, and their bytes as the link counts them. */
     __u64 passed;
     __u64 passed_bytes;
     /* Frames that went to the process. */
@@ -56,6 +63,14 @@ struct {
     __type(key, __u32);
     __type(value, struct lane);
 } lanes SEC(".maps");
+
+/* What was passed on, out of each port, in bytes as the link counts them. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, __u64);
+} passed SEC(".maps");
 
 /* When the process was last alive, by CLOCK_MONOTONIC. */
 struct {
@@ -99,13 +114,26 @@ static __always_inline void obey(struct __sk_buff *skb, __u32 in)
     }
 }
 
-/* The priority of a frame that is no MAC control. */
+/* The priority of a frame that is no MAC control: that of `Classes::of`, with which a test compares it. */
 static __always_inline __u32 priority_of(struct __sk_buff *skb, __u16 type)
 {
     __u8 header[2];
+    __u32 at = ETH_HLEN;
     if (skb->vlan_present && setting.trusts_tags)
         return setting.of_tag[skb->vlan_tci >> 13 & 7];
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, header, sizeof(header)))
+    /* The kernel takes a tag out of the frame before it comes here; one that it has left there counts the same. */
+    if (!skb->vlan_present && (type == TYPE_VLAN || type == TYPE_PROVIDER_VLAN)) {
+        __be16 inner;
+        if (bpf_skb_load_bytes(skb, ETH_HLEN, header, sizeof(header)))
+            return NO_PRIORITY;
+        if (setting.trusts_tags)
+            return setting.of_tag[header[0] >> 5];
+        if (bpf_skb_load_bytes(skb, ETH_HLEN + 2, &inner, sizeof(inner)))
+            return NO_PRIORITY;
+        type = __builtin_bswap16(inner);
+        at += 4;
+    }
+    if (bpf_skb_load_bytes(skb, at, header, sizeof(header)))
         return NO_PRIORITY;
     if (type == ETH_P_IP)
         return setting.of_code_point[header[1] >> 2 & 63];
@@ -114,9 +142,29 @@ static __always_inline __u32 priority_of(struct __sk_buff *skb, __u16 type)
     return NO_PRIORITY;
 }
 
+/* The bytes of a frame as the link counts them: of a long one of TCP, those of the frames that it becomes. */
+static __always_inline __u64 on_the_wire(struct __sk_buff *skb)
+{
+    __u64 length = skb->len + (skb->vlan_present ? 4 : 0), segments = skb->gso_segs;
+    if (length < SHORTEST)
+        length = SHORTEST;
+    if (segments < 2)
+        return length + AROUND;
+    return length + segments * AROUND + (segments - 1) * HEADERS_OF_SEGMENT;
+}
+
+/* Passes a frame on. */
+static __always_inline int pass(struct __sk_buff *skb, __u32 in)
+{
+    __u32 out = 1 - in;
+    __u64 *bytes = bpf_map_lookup_elem(&passed, &out);
+    if (bytes)
+        *bytes += on_the_wire(skb);
+    return bpf_redirect(setting.ports[out], 0);
+}
+
 static __always_inline int relay(struct __sk_buff *skb, __u32 in)
 {
-    __u32 out = setting.ports[1 - in];
     void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
     __u8 *header = data;
     if ((void *)(header + ETH_HLEN) > end)
@@ -125,7 +173,7 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
     /* A MAC control frame has no tag. */
     if (type == MAC_CONTROL && !skb->vlan_present) {
         if (is_dead())
-            return bpf_redirect(out, 0);
+            return pass(skb, in);
         __be16 opcode;
         int is_for_ports = header[0] == 0x01 && header[1] == 0x80 && header[2] == 0xc2 && !header[3] && !header[4] &&
                            header[5] == 0x01;
@@ -137,13 +185,14 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
     __u32 priority = priority_of(skb, type);
     struct lane *lane = priority < PRIORITIES ? lane_of(in, priority) : 0;
     if (!lane)
-        return bpf_redirect(out, 0);
+        return pass(skb, in);
+    __u64 bytes = on_the_wire(skb);
     bpf_spin_lock(&lane->lock);
     if (!lane->is_closed) {
         lane->passed++;
-        lane->passed_bytes += skb->len;
+        lane->passed_bytes += bytes;
         bpf_spin_unlock(&lane->lock);
-        return bpf_redirect(out, 0);
+        return pass(skb, in);
     }
     lane->stored++;
     lane->is_fresh = 1;
@@ -154,17 +203,18 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
     lane->stored--;
     lane->passed_dead++;
     bpf_spin_unlock(&lane->lock);
-    return bpf_redirect(out, 0);
+    return pass(skb, in);
 }
 
+/* `tc filter show` has these names: whose filter it is. */
 SEC("tc")
-int relay_local(struct __sk_buff *skb)
+int clearway_local(struct __sk_buff *skb)
 {
     return relay(skb, 0);
 }
 
 SEC("tc")
-int relay_remote(struct __sk_buff *skb)
+int clearway_remote(struct __sk_buff *skb)
 {
     return relay(skb, 1);
 }

@@ -161,6 +161,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Returns whether there is a value of this name, right or wrong.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.values.is_some_and(|table| table.contains_key(name))
+    }
+
     /// Notes that a value is missing, unless one is there that is wrong.
     pub(crate) fn must_have(&mut self, name: &'static str) {
         if self.values.is_none_or(|table| !table.contains_key(name)) {

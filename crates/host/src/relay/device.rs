@@ -5,10 +5,11 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::Command;
 
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
+use super::figures::State;
+use super::filters;
 use crate::daemon::output::Problem;
 
 /// Frames that wait for the process in the kernel: what comes at 10 Gb/s in more than 10 ms.
@@ -67,12 +68,25 @@ impl Device {
         })
     }
 
-    /// Returns whether it is up.
-    fn is_up(&self) -> bool {
-        let flags = fs::read_to_string(Path::new("/sys/class/net").join(&self.name).join("flags"));
-        let flags =
-            flags.ok().and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok());
-        flags.is_some_and(|flags| flags & 1 == 1)
+    /// Returns how it is now; none where that cannot be read. One of the same name and another number is another device.
+    pub fn state(&self) -> Option<State> {
+        let folder = Path::new("/sys/class/net").join(&self.name);
+        let read = |what: &str| fs::read_to_string(folder.join(what)).map(|text| text.trim().to_string());
+        match read("ifindex") {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Some(State::Gone),
+            // Too few descriptors, for example.
+            Err(_) => return None,
+            Ok(index) if index.parse() != Ok(self.index) => return Some(State::Gone),
+            Ok(_) => {}
+        }
+        let flags = read("flags").ok()?;
+        let is_up = u32::from_str_radix(flags.trim_start_matches("0x"), 16).is_ok_and(|flags| flags & 1 == 1);
+        if !is_up {
+            return Some(State::Down);
+        }
+        // It cannot be read of a device that has just been set down.
+        let has_carrier = read("carrier").ok()? == "1";
+        Some(if has_carrier { State::Up } else { State::NoCarrier })
     }
 }
 
@@ -90,10 +104,11 @@ pub fn ports(local: &str, remote: &str) -> Result<[Device; 2], Problem> {
         let remedy = format!("give both the same: ip link set dev {} mtu {}", remote.name, local.mtu);
         return Err(Problem::new(message, &remedy));
     }
-    if let Some(down) = ports.iter().find(|port| !port.is_up()) {
+    if let Some(down) = ports.iter().find(|port| port.state() == Some(State::Down)) {
         let remedy = format!("ip link set dev {} up", down.name);
         return Err(Problem::new(format!("{} is down", down.name), &remedy));
     }
+    ports.iter().try_for_each(|port| filters::check(&port.name))?;
     Ok(ports)
 }
 
@@ -137,29 +152,37 @@ impl Devices {
     }
 }
 
-/// Takes from interfaces what relays have left there, whatever state they are in. The link is cut from then on.
+/// Takes from interfaces what relays have left there, whatever state they are in, and nothing of anybody else. The link is cut from then
+/// on. An interface that is gone does not keep the other from being cleared.
 pub fn remove(local: &str, remote: &str) -> Result<(), Problem> {
-    let ports = [Device::find(local)?, Device::find(remote)?];
-    let commands = ports.iter().flat_map(|port| {
-        [
-            format!("tc filter delete dev {} ingress pref 1", port.name),
-            format!("ip link set dev {} promisc off", port.name),
-        ]
-    });
-    // All of them, even if one fails: what was not there is told.
-    let failed: Vec<Problem> = commands.filter_map(|command| run(&command).err()).collect();
-    failed.into_iter().next().map_or(Ok(()), Err)
+    let clear = |name: &str| {
+        let device = Device::find(name)?;
+        let had_filter = filters::remove(&device.name)?;
+        if had_filter {
+            run(&format!("ip link set dev {name} promisc off"))?;
+        }
+        Ok(had_filter)
+    };
+    let cleared: [Result<bool, Problem>; 2] = [clear(local), clear(remote)];
+    let mut had_any = false;
+    for cleared in cleared {
+        had_any |= cleared?;
+    }
+    if had_any {
+        return Ok(());
+    }
+    let message = format!("neither {local} nor {remote} has a filter of a relay");
+    Err(Problem::new(message, "name the interfaces as the relay was given them"))
+}
+
+/// Leaves ports as they were before a start that has failed, but for what an earlier relay has left there.
+pub(super) fn tidy(ports: &[Device; 2]) {
+    for port in ports.iter().filter(|port| !filters::has_ours(&port.name)) {
+        // It is told already why there is no relay.
+        let _ = run(&format!("ip link set dev {} promisc off", port.name));
+    }
 }
 
 fn run(command: &str) -> Result<(), Problem> {
-    let mut words = command.split(' ');
-    let program = words.next().expect("a command has a first word");
-    let output = Command::new(program).args(words).output();
-    let output = output.map_err(|error| Problem::new(format!("{program}: {error}"), "install iproute2"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or_default();
-    Err(Problem::new(format!("{command}: {said}"), "run it as root"))
+    filters::run(command).map(|_| ())
 }

@@ -50,3 +50,29 @@ pub struct LaneFigures {
     /// Whether its frames are dropped, as its port is paused without an end.
     pub is_given_up: bool,
 }
+
+/// The state of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is up, and has a carrier.
+    Up,
+    /// It was set down.
+    Down,
+    /// It is up, and nothing is at the other end.
+    NoCarrier,
+    /// There is no such device any more.
+    Gone,
+}
+
+impl State {
+    /// The state in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            State::Up => "up",
+            State::Down => "down",
+            State::NoCarrier => "without a carrier",
+            State::Gone => "gone",
+        }
+    }
+}

@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 
 use clearway_proto::pfc::frame::PRIORITIES;
 use clearway_proto::swing::relay::Port;
+use clearway_proto::units::Bytes;
 use libbpf_rs::{
     set_print, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, TcHook, TcHookBuilder,
     TC_INGRESS,
@@ -15,7 +16,8 @@ use serde::Serialize;
 
 use super::classes::Classes;
 use super::device::Devices;
-use super::lanes::Want;
+use super::filters::{HANDLE, PREFERENCE};
+use super::lanes::{stays_closed, Want, PORTS};
 use super::settings::Settings;
 use crate::tcp::kernel::{check_types, error, refused, KernelError};
 use crate::testbed::clock::monotonic_ns;
@@ -24,9 +26,8 @@ use crate::testbed::clock::monotonic_ns;
 const OBJECT: &[u8] = include_bytes!("../../bpf/relay.bpf.o");
 /// The priority that is none.
 const NO_PRIORITY: u8 = 0xff;
-/// The place of the programs among a port's filters.
-const HANDLE: u32 = 1;
-const PREFERENCE: u32 = 1;
+/// The bytes of `struct lane`.
+const BYTES_OF_LANE: usize = 40;
 
 /// The kernel's counts of a lane: `struct lane` of `bpf/relay.bpf.c`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -35,7 +36,7 @@ pub struct LaneCounters {
     pub is_closed: bool,
     /// Frames passed on by the kernel.
     pub passed: u64,
-    /// Bytes of those.
+    /// Bytes of those, as the link counts them.
     pub passed_bytes: u64,
     /// Frames that went to the process.
     pub stored: u64,
@@ -48,17 +49,29 @@ pub struct Kernel {
     object: Object,
     alive: MapHandle,
     lanes: MapHandle,
+    passed: MapHandle,
+    /// The bytes that had been passed out of each port when they were last asked for.
+    asked: [u64; 2],
 }
 
 /// The bytes of `struct setting`.
 fn setting(devices: &Devices, settings: &Settings) -> Vec<u8> {
-    let Classes { of_code_point, of_tag, trusts_tags } = &settings.classes;
+    let indices = devices.ports.iter().chain(&devices.stores).map(|device| device.index);
+    setting_of(indices, settings.dead_after.as_ps() / 1000, &settings.classes)
+}
+
+fn setting_of(indices: impl Iterator<Item = i32>, dead_after_ns: u64, classes: &Classes) -> Vec<u8> {
+    let Classes { of_code_point, of_tag, trusts_tags } = classes;
     let priorities = of_code_point.iter().chain(of_tag).map(|priority| priority.unwrap_or(NO_PRIORITY));
     // The structure is as long as a multiple of its longest member.
     let last = [u8::from(*trusts_tags), 0, 0, 0, 0, 0, 0, 0];
-    let indices = devices.ports.iter().chain(&devices.stores).flat_map(|device| device.index.to_ne_bytes());
-    let dead_after_ns = settings.dead_after.as_ps() / 1000;
+    let indices = indices.flat_map(i32::to_ne_bytes);
     indices.chain(dead_after_ns.to_ne_bytes()).chain(priorities).chain(last).collect()
+}
+
+/// The key of a lane.
+fn key(port: Port, priority: u8) -> [u8; 4] {
+    (port as u32 * PRIORITIES as u32 + u32::from(priority)).to_ne_bytes()
 }
 
 fn map(object: &Object, name: &str) -> Result<MapHandle, KernelError> {
@@ -83,29 +96,38 @@ fn unattached(device: &str, e: &libbpf_rs::Error) -> KernelError {
     error(format!("{device}: the relay's program cannot be attached: {e}"), "run it as root")
 }
 
+/// Loads the programs for these settings, attached nowhere.
+fn load(setting: &[u8]) -> Result<Object, KernelError> {
+    check_types()?;
+    set_print(None);
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
+    for mut map in open.maps_mut() {
+        if map.name().to_string_lossy().ends_with(".rodata") {
+            map.set_initial_value(setting).map_err(|e| refused(&e))?;
+        }
+    }
+    open.load().map_err(|e| refused(&e))
+}
+
 impl Kernel {
     /// Loads the programs and puts them in the place of those that were there. Frames come to the devices from then on.
     pub fn open(devices: &Devices, settings: &Settings) -> Result<Kernel, KernelError> {
-        check_types()?;
-        set_print(None);
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
-        for mut map in open.maps_mut() {
-            if map.name().to_string_lossy().ends_with(".rodata") {
-                map.set_initial_value(&setting(devices, settings)).map_err(|e| refused(&e))?;
-            }
-        }
-        let object = open.load().map_err(|e| refused(&e))?;
+        let object = load(&setting(devices, settings))?;
         let (alive, lanes) = (map(&object, "alive")?, map(&object, "lanes")?);
-        let kernel = Kernel { object, alive, lanes };
+        let passed = map(&object, "passed")?;
+        let kernel = Kernel { object, alive, lanes, passed, asked: [0; 2] };
         kernel.set_alive(true)?;
+        for port in PORTS.into_iter().filter(|port| stays_closed(&settings.params, *port)) {
+            settings.priorities.iter().try_for_each(|priority| kernel.close(port, *priority))?;
+        }
         for (store, program) in devices.stores.iter().zip(["relay_sent_local", "relay_sent_remote"]) {
             let attached = hook(&kernel.object, program, store.index).attach();
             attached.map_err(|e| unattached(&store.name, &e))?;
         }
         let [local, remote] = &devices.ports;
-        let mut of_local = hook(&kernel.object, "relay_local", local.index);
+        let mut of_local = hook(&kernel.object, "clearway_local", local.index);
         of_local.attach().map_err(|e| unattached(&local.name, &e))?;
-        if let Err(e) = hook(&kernel.object, "relay_remote", remote.index).attach() {
+        if let Err(e) = hook(&kernel.object, "clearway_remote", remote.index).attach() {
             // One half of a relay is worse than none.
             let _ = of_local.detach();
             return Err(unattached(&remote.name, &e));
@@ -135,10 +157,26 @@ impl Kernel {
         Ok(command[12..16] == 0_u32.to_ne_bytes())
     }
 
+    /// Closes a lane before anything has come.
+    fn close(&self, port: Port, priority: u8) -> Result<(), KernelError> {
+        let mut lane = [0; BYTES_OF_LANE];
+        lane[4..6].copy_from_slice(&1_u16.to_ne_bytes());
+        let set = self.lanes.update(&key(port, priority), &lane, MapFlags::ANY);
+        set.map_err(|e| error(format!("a relay's lane: {e}"), "run it as root"))
+    }
+
+    /// Returns the bytes that the kernel has passed out of a port since it was last asked, as the link counts them.
+    pub fn passed(&mut self, port: Port) -> Result<Bytes, KernelError> {
+        let found = self.passed.lookup_percpu(&(port as u32).to_ne_bytes(), MapFlags::ANY);
+        let found = found.map_err(|e| error(format!("a relay's port: {e}"), "run it as root"))?;
+        let word = |bytes: &Vec<u8>| u64::from_ne_bytes(bytes[..8].try_into().expect("eight bytes"));
+        let sum = found.expect("the map has it").iter().map(word).sum();
+        Ok(Bytes::new(sum - std::mem::replace(&mut self.asked[port as usize], sum)))
+    }
+
     /// Returns the kernel's counts of the lane of a priority that comes in on a port.
     pub fn counters(&self, port: Port, priority: u8) -> Result<LaneCounters, KernelError> {
-        let key = port as u32 * PRIORITIES as u32 + u32::from(priority);
-        let found = self.lanes.lookup(&key.to_ne_bytes(), MapFlags::ANY);
+        let found = self.lanes.lookup(&key(port, priority), MapFlags::ANY);
         let bytes = found.map_err(|e| error(format!("a relay's lane: {e}"), "run it as root"))?;
         let bytes = bytes.expect("the map has it");
         let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
@@ -151,3 +189,6 @@ impl Kernel {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,16 +11,19 @@ use std::collections::VecDeque;
 use clearway_proto::pfc::frame::{NotPfc, PfcFrame, BYTES};
 use clearway_proto::pfc::quanta::{lasting, LONGEST};
 use clearway_proto::swing::relay::{Admission, Port, Relay, RelayParams};
-use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_proto::units::{Bytes, Span, Time};
 
 use super::figures::{LaneFigures, PortFigures};
+use egress::Egress;
+use watchdog::Watchdog;
+
+mod egress;
+mod watchdog;
 
 /// The bytes that a frame takes on the wire besides its own: check sequence, preamble and gap.
 const AROUND: u64 = 24;
 /// The bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
-/// A port that was late makes up for this much, at once: timers of hosts are not as exact as frames are short.
-const MADE_UP: Span = Span::from_us(200);
 /// A lane is opened when nothing of it has waited for this long: not in each gap between two PAUSEs.
 const LINGERS: Span = Span::from_ms(1);
 
@@ -33,17 +36,6 @@ pub fn across(port: Port) -> Port {
         Port::Local => Port::Remote,
         Port::Remote => Port::Local,
     }
-}
-
-/// The watchdog of a lane: a port that is told to pause without an end holds up all that is behind it.
-///
-/// After that long of it what waits is dropped, and what comes, until the port has not been paused for as long.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Watchdog {
-    /// Since when the port has been paused without a break, or has not been; none before the first PAUSE.
-    since: Option<(Time, bool)>,
-    /// Whether the port is given up: frames for it are dropped.
-    has_given_up: bool,
 }
 
 /// A request to the kernel about a closed lane.
@@ -59,30 +51,20 @@ pub enum Want {
 struct Lane {
     waiting: VecDeque<Vec<u8>>,
     is_closed: bool,
+    /// Whether it is never opened, as its frames come faster than they leave.
+    stays_closed: bool,
     /// Since when it could be open; none while it could not.
     idle_since: Option<Time>,
     watchdog: Watchdog,
     peak: u64,
 }
 
-/// The sending side of a port.
-#[derive(Debug)]
-struct Egress {
-    source: [u8; 6],
-    /// The time at which the link has sent all that it was given.
-    free_at: Time,
-    /// The lane whose turn it is.
-    next: usize,
-    /// A PFC frame for all lanes, before the relay leaves.
-    farewell: Option<PfcFrame>,
-    figures: PortFigures,
-}
-
 /// A relay's lanes. The `in` of a name is the port that frames come in on.
 #[derive(Debug)]
 pub struct Lanes {
     relay: Relay,
-    rate: Rate,
+    /// The time that a PAUSE of the most quanta lasts at least, on either port.
+    longest_pause: Span,
     storm_after: Span,
     /// The priority of each lane of a direction.
     priorities: Vec<u8>,
@@ -98,21 +80,32 @@ pub fn on_the_wire(length: usize) -> Bytes {
     Bytes::new((length as u64).max(SHORTEST) + AROUND)
 }
 
+/// Returns whether what comes in on a port comes faster than it leaves: its lanes are closed from the start and are never opened.
+pub fn stays_closed(params: &RelayParams, port: Port) -> bool {
+    params.rate_of(port) > params.rate_of(across(port))
+}
+
 impl Lanes {
-    /// Lanes of these priorities, all of them open. A port that is paused without an end is given up after `storm_after`. `sources`
+    /// Lanes of these priorities, open unless they stay closed. A port that is paused without an end is given up after `storm_after`. `sources`
     /// are the addresses of the ports, L and R. Panics on parameters that conflict, or that are for another number of priorities.
     pub fn new(params: &RelayParams, priorities: &[u8], storm_after: Span, sources: [[u8; 6]; 2]) -> Lanes {
         assert_eq!(params.priorities, priorities.len());
-        let lanes = || priorities.iter().map(|_| Lane::default()).collect();
-        let figures = PortFigures::default();
-        let egress = |source| Egress { source, free_at: Time::ZERO, next: 0, farewell: None, figures };
+        let lanes = |port| {
+            let stays_closed = stays_closed(params, port);
+            let lane = || Lane { is_closed: stays_closed, stays_closed, ..Lane::default() };
+            priorities.iter().map(|_| lane()).collect()
+        };
+        let rates = PORTS.map(|port| params.rate_of(port));
+        // L sends no more than R brings: so the far relay, which is granted the time that the switch takes, sends what the switch took.
+        let paced = [rates[0].min(rates[1]), rates[1]];
+        let egress = |port: Port| Egress::new(sources[port as usize], paced[port as usize]);
         Lanes {
             relay: Relay::new(params),
-            rate: params.rate,
+            longest_pause: lasting(LONGEST, rates[0].max(rates[1])),
             storm_after,
             priorities: priorities.to_vec(),
-            directions: [lanes(), lanes()],
-            egress: sources.map(egress),
+            directions: PORTS.map(lanes),
+            egress: PORTS.map(egress),
             leaves: None,
         }
     }
@@ -211,10 +204,27 @@ impl Lanes {
         }
         let size = on_the_wire(frame.len());
         lanes[number].waiting.pop_front();
-        let from = egress.free_at.max(Time::from_ps(now.as_ps().saturating_sub(MADE_UP.as_ps())));
-        (egress.free_at, egress.next) = (from + self.rate.transmission(size), number + 1);
+        egress.sent(size, now);
+        egress.next = number + 1;
         self.relay.frame_left(port, number, size, now);
         true
+    }
+
+    /// Returns whether anything waits for a port: what the kernel passes out of it is of interest then.
+    pub fn waits_for(&self, port: Port) -> bool {
+        self.directions[across(port) as usize].iter().any(|lane| !lane.waiting.is_empty())
+    }
+
+    /// The kernel has passed this out of a port since it was last told, all priorities together: what waits leaves later by that.
+    pub fn passed(&mut self, port: Port, size: Bytes, now: Time) {
+        self.egress[port as usize].passed(size, now);
+    }
+
+    /// The kernel has passed this of a priority from R to L.
+    pub fn passed_of_lane(&mut self, priority: u8, size: Bytes, now: Time) {
+        if let Some(number) = self.priorities.iter().position(|own| *own == priority) {
+            self.relay.passed(number, size, now);
+        }
     }
 
     /// The next PFC frame out of a port.
@@ -267,7 +277,7 @@ impl Lanes {
 
     /// Both neighbours are told to pause all lanes from here on, so that these run empty.
     pub fn leave(&mut self, now: Time) {
-        self.leaves = Some(now + lasting(LONGEST, self.rate) / 2);
+        self.leaves = Some(now + self.longest_pause / 2);
         let mut frame = PfcFrame::default();
         self.priorities.iter().for_each(|priority| frame.quanta[usize::from(*priority)] = Some(LONGEST));
         self.egress.iter_mut().for_each(|egress| egress.farewell = Some(frame));
@@ -312,7 +322,11 @@ impl Lanes {
         for port in PORTS {
             for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
                 let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up;
-                if !lane.is_closed || is_busy || !self.relay.may_begin(across(port), number, now) {
+                if !lane.is_closed
+                    || lane.stays_closed
+                    || is_busy
+                    || !self.relay.may_begin(across(port), number, now)
+                {
                     lane.idle_since = None;
                     continue;
                 }

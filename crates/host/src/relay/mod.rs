@@ -9,6 +9,8 @@ pub mod classes;
 pub mod device;
 pub mod figures;
 #[cfg(feature = "tcp")]
+pub mod filters;
+#[cfg(feature = "tcp")]
 pub mod kernel;
 pub mod lanes;
 #[cfg(feature = "tcp")]
@@ -16,5 +18,7 @@ pub mod page;
 pub mod settings;
 #[cfg(feature = "tcp")]
 pub mod status;
+#[cfg(feature = "tcp")]
+pub mod watch;
 #[cfg(feature = "tcp")]
 pub mod work;

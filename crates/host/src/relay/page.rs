@@ -1,6 +1,6 @@
 //! A relay's metrics.
 
-use super::figures::{LaneFigures, PortFigures};
+use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::LaneCounters;
 use super::lanes::PORTS;
 use super::work::Seen;
@@ -56,7 +56,9 @@ const OF_LANES: [OfLane; 11] = [
     ),
     (Gauge, "closed", "Whether frames go to the process.", |_, c| c.is_closed.into()),
     (Counter, "frames_passed_total", "Frames that the kernel passed on.", |_, c| c.passed),
-    (Counter, "bytes_passed_total", "Bytes that the kernel passed on.", |_, c| c.passed_bytes),
+    (Counter, "bytes_passed_total", "Bytes that the kernel passed on, as the link counts them.", |_, c| {
+        c.passed_bytes
+    }),
     (Counter, "frames_to_process_total", "Frames that went to the process.", |_, c| c.stored),
     (
         Counter,
@@ -79,6 +81,9 @@ pub fn page(seen: &Seen) -> String {
         });
         page.pairs(kind, metric, help, ["from", "priority"], values);
     }
+    let help = "Whether the port is up and has a carrier.";
+    let up = PORTS.map(|port| (port.name(), u8::from(seen.states[port as usize] == State::Up)));
+    page.family(Gauge, "port_up", help, "port", up);
     let help = "Frames that could not be sent.";
     page.one(Counter, "send_errors_total", help, seen.send_errors);
     page.process(seen.uptime_ns);

@@ -5,19 +5,22 @@ use std::path::Path;
 use clearway_proto::parameter::{Parameter, ParameterReader, Shown};
 use clearway_proto::pfc::frame::PRIORITIES;
 use clearway_proto::pfc::headroom::LosslessLink;
-use clearway_proto::pfc::quanta::{lasting, LONGEST};
+use clearway_proto::pfc::quanta::{covering, lasting, LONGEST};
 use clearway_proto::swing::holding::Holding;
-use clearway_proto::swing::plan::{relay_buffer, DciLink};
-use clearway_proto::swing::relay::RelayParams;
+use clearway_proto::swing::plan::relay_buffer;
+use clearway_proto::swing::relay::{RelayParams, VirtualQueue};
 use clearway_proto::units::{Bytes, Rate, Span, RATES};
 
 use super::classes::Classes;
-use super::lanes::on_the_wire;
+use super::lanes::{on_the_wire, PORTS};
 use crate::daemon::output::Problem;
 use crate::daemon::table::{document, read_file, Table};
 
 /// The header of an Ethernet frame with the tag of a VLAN.
 const HEADER: usize = 18;
+
+/// What this host and its neighbours may take until a PAUSE works: processes of a host stand still for milliseconds.
+const RESPONSE: Span = Span::from_ms(2);
 
 /// The settings of a relay.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,8 @@ pub struct Settings {
     pub dead_after: Span,
     /// A port that is told to pause for this long without a break is given up: what waits for it is dropped.
     pub storm_after: Span,
+    /// The response that is planned for where the file has none and PAUSEs are too short for the default.
+    pub short_response: Option<Span>,
 }
 
 /// The part of a frame that tells its priority.
@@ -67,33 +72,34 @@ impl Settings {
     }
 }
 
+/// The link of a relay, as its file has it.
+struct Link {
+    /// The rates of both ports, L before R.
+    rates: [Rate; 2],
+    delay: Span,
+    local_delay: Span,
+    response: Span,
+    /// The longest frame, on the wire.
+    frame: Bytes,
+    /// Lossless priorities.
+    priorities: u8,
+}
+
 /// The settings of a table; none where the table has not what there must be.
 fn read(table: &mut Table<'_>) -> Option<Settings> {
-    let times = |least| least..=Span::from_secs(10);
-    let rate = table.optional(&Parameter::new("rate", "The rate of both ports.", RATES), "");
-    let delay = Parameter::new("delay", "Delay one way over the long link.", times(Span::ZERO));
-    let delay = table.optional(&delay, "");
-    table.must_have("rate");
+    let rates = read_rates(table);
+    let times = |name, doc| Parameter::new(name, doc, Span::ZERO..=Span::from_secs(10));
+    let delay = table.optional(&times("delay", "Delay one way over the long link."), "");
     table.must_have("delay");
-    let local_delay = "Delay one way between relay and switch.";
-    let local_delay = Parameter::new("local_delay", local_delay, times(Span::ZERO));
+    let local_delay = times("local_delay", "Delay one way between relay and switch.");
     let local_delay = table.value(&local_delay, Span::from_us(1));
-    let response = "What this host and its neighbours may take until a PAUSE works.";
-    let response = Parameter::new("response", response, times(Span::ZERO));
-    let response = table.value(&response, Span::from_ms(2));
+    let response = times("response", "What this host and its neighbours may take until a PAUSE works.");
+    let response = table.optional(&response, "");
     let mtu = Parameter::new("mtu", "Largest payload of a frame.", Bytes::new(256)..=Bytes::new(65_000));
     let mtu = table.value(&mtu, Bytes::new(1500)).get() as u32;
     let trust = table.choice("trust", "What tells a frame's priority.", TRUSTS, Trust::CodePoint);
     let priorities = read_priorities(table).unwrap_or_else(|| vec![3]);
-    let safety = table.flag("safety", "The far relay is held before room runs out.", true);
-    let mut bytes = |name, doc| {
-        let sizes = Bytes::new(0)..=Bytes::new(1 << 40);
-        table.optional(&Parameter::new(name, doc, sizes), "")
-    };
-    let xoff = bytes("xoff", "The local switch is told to pause above this.");
-    let xon = bytes("xon", "The local switch is told to resume at this.");
-    let local_buffer = bytes("local_buffer", "Room for what came in on the local port, by priority.");
-    let remote_buffer = bytes("remote_buffer", "Room for what came in on the remote port, by priority.");
+    let room = Room::read(table);
     let quanta = Parameter::new("quanta", "What the relay's own PAUSEs ask for.", 2..=u32::from(LONGEST));
     let quanta = table.value(&quanta, u32::from(LONGEST)) as u16;
     let dead = "The kernel passes everything on when the process has not been alive for this long.";
@@ -102,20 +108,121 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     let storm = "A port that is told to pause for this long without a break is given up.";
     let storm = Parameter::new("storm_after", storm, Span::from_ms(10)..=Span::from_secs(3600));
     let storm_after = table.value(&storm, Span::from_secs(1));
-    let (rate, delay) = (rate?, delay?);
+    let (rates, delay) = (rates?, delay?);
 
     let frame = on_the_wire(mtu as usize + HEADER);
     let lossless = priorities.len() as u8;
-    let planned = planned(rate, delay, local_delay, response, frame, lossless);
-    let params = RelayParams {
-        xoff: xoff.unwrap_or(planned.xoff),
-        xon: xon.unwrap_or(planned.xon),
-        local_buffer: local_buffer.unwrap_or(planned.local_buffer),
-        remote_buffer: remote_buffer.unwrap_or(planned.remote_buffer),
-        safety: planned.safety.filter(|_| safety),
-        quanta,
-        ..planned
-    };
+    let fastest = rates[0].max(rates[1]);
+    let short_response =
+        Some(lasting(LONGEST, fastest) / 2).filter(|half| response.is_none() && *half < RESPONSE);
+    let response = response.or(short_response).unwrap_or(RESPONSE);
+    check_quanta(table, quanta, fastest, response);
+    let link = Link { rates, delay, local_delay, response, frame, priorities: lossless };
+    let params = RelayParams { quanta, ..room.of(&planned(&link)) };
+    check(table, &params, storm_after);
+    let classes = classes(trust, &priorities);
+    Some(Settings { params, priorities, classes, mtu, dead_after, storm_after, short_response })
+}
+
+/// The rates of both ports: one for both, or one for each.
+fn read_rates(table: &mut Table<'_>) -> Option<[Rate; 2]> {
+    let mut read = |name, doc| table.optional(&Parameter::new(name, doc, RATES), "");
+    let rate = read("rate", "The rate of both ports.");
+    let local = read("local_rate", "The rate of the port to the local switch.");
+    let remote = read("remote_rate", "The rate of the port to the long link.");
+    let [has_rate, has_local, has_remote] = ["rate", "local_rate", "remote_rate"].map(|name| table.has(name));
+    if has_rate && (has_local || has_remote) {
+        let name = if has_local { "local_rate" } else { "remote_rate" };
+        let remedy = "leave rate out and give local_rate and remote_rate, or rate alone for both";
+        table.wrong(name, "rate is the rate of both ports, and is given, too", Some(remedy));
+        return None;
+    }
+    if has_local || has_remote {
+        table.must_have("local_rate");
+        table.must_have("remote_rate");
+        return Some([local?, remote?]);
+    }
+    table.must_have("rate");
+    rate.map(|rate| [rate, rate])
+}
+
+/// Room and thresholds, as far as a file has them.
+struct Room {
+    safety: bool,
+    xoff: Option<Bytes>,
+    xon: Option<Bytes>,
+    local_buffer: Option<Bytes>,
+    remote_buffer: Option<Bytes>,
+    virtual_queue: Option<VirtualQueue>,
+}
+
+impl Room {
+    fn read(table: &mut Table<'_>) -> Room {
+        let safety = table.flag("safety", "The far relay is held before room runs out.", true);
+        let mut bytes = |name, doc| {
+            let sizes = Bytes::new(0)..=Bytes::new(1 << 40);
+            table.optional(&Parameter::new(name, doc, sizes), "")
+        };
+        let xoff = bytes("xoff", "The local switch is told to pause above this.");
+        let xon = bytes("xon", "The local switch is told to resume at this.");
+        let local_buffer = bytes("local_buffer", "Room for what came in on the local port, by priority.");
+        let remote_buffer = bytes("remote_buffer", "Room for what came in on the remote port, by priority.");
+        let doc =
+            "The far relay is held while waiting and granted bytes exceed by this what left in a round trip.";
+        let target = bytes("virtual_queue", doc);
+        let above =
+            bytes("virtual_queue_above", "It is held for virtual_queue only while more than this waits.");
+        if above.is_some() && !table.has("virtual_queue") {
+            let remedy = "give virtual_queue, too, or leave this out";
+            table.wrong("virtual_queue_above", "there is no virtual_queue", Some(remedy));
+        }
+        let above = above.unwrap_or(Bytes::new(0));
+        let virtual_queue = target.map(|target| VirtualQueue { target, above });
+        Room { safety, xoff, xon, local_buffer, remote_buffer, virtual_queue }
+    }
+
+    /// These, and what is planned where there are none.
+    fn of(&self, planned: &RelayParams) -> RelayParams {
+        RelayParams {
+            xoff: self.xoff.unwrap_or(planned.xoff),
+            xon: self.xon.unwrap_or(planned.xon),
+            local_buffer: self.local_buffer.unwrap_or(planned.local_buffer),
+            remote_buffer: self.remote_buffer.unwrap_or(planned.remote_buffer),
+            safety: planned.safety.filter(|_| self.safety),
+            virtual_queue: self.virtual_queue,
+            ..planned.clone()
+        }
+    }
+}
+
+/// Notes PAUSEs that run out while this host stands still. Each is repeated when half of it has passed, or `response` later, and must
+/// last until then.
+fn check_quanta(table: &mut Table<'_>, quanta: u16, fastest: Rate, response: Span) {
+    let lasts = lasting(quanta, fastest);
+    if lasts / 2 >= response {
+        return;
+    }
+    let most = lasting(LONGEST, fastest) / 2;
+    let what = format!(
+        "a PAUSE of {quanta} quanta lasts {} at {}, less than twice the response of {}: it runs out while the host stands still",
+        lasts.shown(),
+        fastest.shown(),
+        response.shown()
+    );
+    if most >= response {
+        let remedy = format!("take quanta = {}, or more", covering(response * 2, fastest));
+        table.wrong("quanta", &what, Some(&remedy));
+    } else {
+        let remedy = format!(
+            "take at most {}, if this host keeps to that (a core of its own), or leave it out",
+            most.shown()
+        );
+        table.wrong("response", &what, Some(&remedy));
+    }
+}
+
+/// Notes what does not go together.
+fn check(table: &mut Table<'_>, params: &RelayParams, storm_after: Span) {
     table.conflicts(params.conflicts());
     if let Some(least) = params.safety.filter(|least| params.remote_buffer < *least) {
         let what = format!("found {}, less than safety needs", params.remote_buffer.shown());
@@ -123,45 +230,50 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
             format!("take at least {}, or safety = false and trust both ends to count alike", least.shown());
         table.wrong("remote_buffer", &what, Some(&remedy));
     }
-    let longest = lasting(LONGEST, rate);
-    if storm_after <= longest {
+    if let Some(queue) = params.virtual_queue {
+        for (name, found) in [("virtual_queue", queue.target), ("virtual_queue_above", queue.above)] {
+            if found >= params.remote_buffer {
+                let room = params.remote_buffer.shown();
+                let what = format!("found {}, no less than remote_buffer, {room}", found.shown());
+                table.wrong(name, &what, Some("take less: the far relay would never be held for it"));
+            }
+        }
+        // A hold ends a hysteresis lower.
+        if queue.target < params.hysteresis {
+            let what = format!("found {}, less than two frames", queue.target.shown());
+            let remedy = format!("take at least {}: a hold would not end", params.hysteresis.shown());
+            table.wrong("virtual_queue", &what, Some(&remedy));
+        }
+    }
+    let longest = PORTS.map(|port| lasting(LONGEST, params.rate_of(port))).into_iter().max();
+    if let Some(longest) = longest.filter(|longest| storm_after <= *longest) {
         let what = format!("found {}, no longer than one PAUSE may last", storm_after.shown());
         table.wrong("storm_after", &what, Some(&format!("take more than {}", longest.shown())));
     }
-    let classes = classes(trust, &priorities);
-    Some(Settings { params, priorities, classes, mtu, dead_after, storm_after })
 }
 
 /// The parameters that follow from the link.
-fn planned(
-    rate: Rate,
-    delay: Span,
-    local_delay: Span,
-    response: Span,
-    frame: Bytes,
-    priorities: u8,
-) -> RelayParams {
+fn planned(link: &Link) -> RelayParams {
+    let &Link { rates: [local_rate, rate], delay, local_delay, response, frame, priorities } = link;
     let hysteresis = Bytes::new(2 * frame.get());
-    let link = DciLink {
-        rate,
-        delay,
-        local_delay,
-        least_drain: 0.0,
-        most_drain: 1.0,
-        frame,
-        own_frame: frame,
-        response,
+    let lossless = |rate, delay| LosslessLink {
         priorities,
+        response,
         hysteresis,
+        ..LosslessLink::new(rate, delay, frame)
     };
-    let fibre = LosslessLink { priorities, response, hysteresis, ..LosslessLink::new(rate, delay, frame) };
-    let (local, Holding { window, overrun, .. }) = (link.local_thresholds(), Holding::of(&fibre));
+    // What comes in on L comes at L's rate, and drains at R's.
+    let (local, fibre) = (lossless(local_rate, local_delay), lossless(rate, delay));
+    let xon = local.least_xon_at(rate);
+    let xoff = Bytes::new(xon.get() + hysteresis.get());
+    let Holding { window, overrun, .. } = Holding::of(&fibre);
     let params = RelayParams {
         rate,
+        local_rate: (local_rate != rate).then_some(local_rate),
         priorities: usize::from(priorities),
-        xoff: local.xoff,
-        xon: local.xon,
-        local_buffer: local.buffer(),
+        xoff,
+        xon,
+        local_buffer: Bytes::new(xoff.get() + local.headroom().any_sizes().get()),
         round_trip: window,
         overrun,
         hysteresis,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
 use clearway_proto::units::Bytes;
+use rustix::event::{poll, Timespec};
 use serde_json::{json, Value};
 
 use super::lanes::PORTS;
@@ -19,6 +20,9 @@ use crate::daemon::output::Problem;
 /// The time that one who asks has to read the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The time before another is accepted when one could not be.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
 /// The name of the relay between two interfaces.
 fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("clearway-relay/{local}/{remote}"))
@@ -26,6 +30,9 @@ fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
 
 /// Takes the name of the relay between two interfaces.
 pub fn listen(local: &str, remote: &str) -> Result<UnixListener, Problem> {
+    if let Some(problem) = other_way_round(local, remote) {
+        return Err(problem);
+    }
     let bound = address(local, remote).and_then(|address| UnixListener::bind_addr(&address));
     bound.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Problem::new(
@@ -36,10 +43,24 @@ pub fn listen(local: &str, remote: &str) -> Result<UnixListener, Problem> {
     })
 }
 
+/// The problem that a relay is between these interfaces, and has them the other way round.
+fn other_way_round(local: &str, remote: &str) -> Option<Problem> {
+    let found =
+        local != remote && address(remote, local).and_then(|it| UnixStream::connect_addr(&it)).is_ok();
+    let message =
+        format!("the relay that is at work here has {remote} as its local and {local} as its remote port");
+    found.then(|| Problem::new(message, &format!("write --local {remote} --remote {local}")))
+}
+
 /// Answers whoever asks, for as long as the process lives.
 pub fn serve(listener: UnixListener, handle: Arc<Handle>) -> io::Result<()> {
     let work = move || {
-        while let Ok((mut client, _)) = listener.accept() {
+        loop {
+            let Ok((mut client, _)) = listener.accept() else {
+                // Too few descriptors, for example: the next one who asks may be lucky.
+                let _ = poll(&mut [], Some(&PAUSE));
+                continue;
+            };
             let Some(seen) = handle.look() else { return };
             let _ = client.set_write_timeout(Some(PATIENCE));
             // Who does not read it has gone.
@@ -54,7 +75,8 @@ pub fn ask(local: &str, remote: &str) -> Result<Value, Problem> {
     let asked = address(local, remote).and_then(|address| UnixStream::connect_addr(&address));
     let mut relay = asked.map_err(|_| {
         let message = format!("there is no relay between {local} and {remote}");
-        Problem::new(message, "start one, or name its interfaces as it was given them")
+        let none = Problem::new(message, "start one, or name its interfaces as it was given them");
+        other_way_round(local, remote).unwrap_or(none)
     })?;
     let mut text = String::new();
     let read = relay.set_read_timeout(Some(PATIENCE)).and_then(|()| relay.read_to_string(&mut text));
@@ -68,7 +90,11 @@ pub fn ask(local: &str, remote: &str) -> Result<Value, Problem> {
 
 /// The status of a relay as one object.
 fn object(seen: &Seen) -> Value {
-    let ports = PORTS.map(|port| (port.name().to_string(), json!(seen.ports[port as usize])));
+    let ports = PORTS.map(|port| {
+        let mut of_port = json!(seen.ports[port as usize]);
+        of_port["state"] = json!(seen.states[port as usize]);
+        (port.name().to_string(), of_port)
+    });
     let lane = |(port, priority, of_process, of_kernel): &Lane| json!({ "from": port.name(), "priority": priority, "process": of_process, "kernel": of_kernel });
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -87,9 +113,12 @@ pub fn table(told: &Value) -> String {
     for port in PORTS {
         let of = &told["ports"][port.name()];
         let refused = &of["refused"];
+        let state = of["state"].as_str().unwrap_or_default();
+        let state =
+            if state == "up" { String::new() } else { format!(" (port is {})", state.replace('_', " ")) };
         let _ = writeln!(
             text,
-            "{}: {} PAUSE and {} RESUME came, {} and {} were sent; {} frames stored, {} without room, {} given up",
+            "{}{state}: {} PAUSE and {} RESUME came, {} and {} were sent; {} frames stored, {} without room, {} given up",
             port.name(),
             count(of, "pauses_received"),
             count(of, "resumes_received"),

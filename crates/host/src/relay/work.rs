@@ -7,18 +7,19 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clearway_proto::swing::relay::Port;
-use clearway_proto::units::{Span, Time};
+use clearway_proto::units::{Bytes, Span, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use tracing::{error, info, warn};
 use tun_rs::SyncDevice;
 
 use super::classes::is_control;
-use super::device::Devices;
-use super::figures::{LaneFigures, PortFigures};
+use super::device::{tidy, Devices};
+use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::{Kernel, LaneCounters};
 use super::lanes::{across, Lanes, Want, PORTS};
 use super::settings::Settings;
+use super::watch::Watch;
 use crate::daemon::output::Problem;
 use crate::datagram::clock::Clock;
 use crate::datagram::driver::Waker;
@@ -46,6 +47,8 @@ pub struct Seen {
     pub uptime_ns: u64,
     /// The counts of both ports, L before R.
     pub ports: [PortFigures; 2],
+    /// The states of both.
+    pub states: [State; 2],
     /// The lanes, those that come in on L first.
     pub lanes: Vec<Lane>,
     /// Frames that could not be sent.
@@ -62,6 +65,7 @@ enum Command {
 pub struct Handle {
     commands: Mutex<Sender<Command>>,
     waker: Waker,
+    watch: Watch,
     thread: Mutex<Option<JoinHandle<Result<u64, KernelError>>>>,
 }
 
@@ -72,7 +76,7 @@ impl Handle {
         let waker = Waker::new().map_err(failed)?;
         let (commands, received) = channel();
         let (told, heard) = channel();
-        let its_waker = waker.clone();
+        let (its_waker, ports) = (waker.clone(), devices.ports.clone());
         let work = move || {
             let kernel = match Kernel::open(&devices, &settings) {
                 Ok(kernel) => kernel,
@@ -89,15 +93,24 @@ impl Handle {
         };
         let thread = std::thread::Builder::new().name("relay".into()).spawn(work).map_err(failed)?;
         let started = heard.recv().map_err(|_| Problem::bare("the relay's thread has failed"))?;
-        started?;
-        Ok(Handle { commands: Mutex::new(commands), waker, thread: Mutex::new(Some(thread)) })
+        if let Err(error) = started {
+            tidy(&ports);
+            return Err(error.into());
+        }
+        let watch = Watch::new(ports);
+        Ok(Handle { commands: Mutex::new(commands), waker, watch, thread: Mutex::new(Some(thread)) })
     }
 
     /// A snapshot; none if the thread has ended, which only an error does.
     pub fn look(&self) -> Option<Seen> {
         let (told, heard) = channel();
         self.tell(Command::Look(told));
-        heard.recv().ok()
+        Some(Seen { states: self.watch.states(), ..heard.recv().ok()? })
+    }
+
+    /// Looks after the ports. A port that is gone is an error.
+    pub fn look_at_ports(&self) -> Result<(), Problem> {
+        self.watch.look()
     }
 
     /// Returns whether the thread has ended by itself.
@@ -140,6 +153,8 @@ struct Work {
     started: Time,
     alive_at: Time,
     send_errors: u64,
+    /// The bytes of each priority that the kernel had passed from R to L when it was last asked.
+    passed: Vec<u64>,
     buffer: Vec<u8>,
 }
 
@@ -157,6 +172,7 @@ impl Work {
             started,
             alive_at: started,
             send_errors: 0,
+            passed: vec![0; settings.priorities.len()],
             buffer: vec![0; LONGEST],
         }
     }
@@ -169,6 +185,7 @@ impl Work {
             self.lanes.handle_timeout(self.clock.now());
             let read = self.receive()?;
             let now = self.clock.now();
+            self.hear_of_passed(now)?;
             let sent = self.send(now);
             for (port, priority, want) in self.lanes.openable(now) {
                 let is_open = self.kernel.command(port, priority, want)?;
@@ -179,6 +196,7 @@ impl Work {
             if self.alive_at <= now {
                 self.alive_at = now + ALIVE;
                 self.kernel.set_alive(true)?;
+                self.hear_of_lanes(now)?;
             }
             while let Ok(command) = commands.try_recv() {
                 match command {
@@ -197,6 +215,30 @@ impl Work {
                 self.rest(waker, now)?;
             }
         }
+    }
+
+    /// What the kernel has passed out of a port that frames wait for.
+    fn hear_of_passed(&mut self, now: Time) -> Result<(), KernelError> {
+        for port in PORTS {
+            if self.lanes.waits_for(port) {
+                let passed = self.kernel.passed(port)?;
+                self.lanes.passed(port, passed, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the kernel has passed from R to L, of each priority, for the virtual queue.
+    fn hear_of_lanes(&mut self, now: Time) -> Result<(), KernelError> {
+        if self.settings.params.virtual_queue.is_none() {
+            return Ok(());
+        }
+        for (priority, before) in self.settings.priorities.iter().zip(&mut self.passed) {
+            let passed = self.kernel.counters(Port::Remote, *priority)?.passed_bytes;
+            let since = passed - std::mem::replace(before, passed);
+            self.lanes.passed_of_lane(*priority, Bytes::new(since), now);
+        }
+        Ok(())
     }
 
     /// Lets everything pass from here on.
@@ -298,6 +340,7 @@ impl Work {
         Ok(Seen {
             uptime_ns: now.since(self.started).as_ps() / 1000,
             ports: PORTS.map(|port| self.lanes.port(port)),
+            states: [State::Up; 2],
             lanes,
             send_errors: self.send_errors,
         })

@@ -109,9 +109,18 @@ impl LosslessLink {
     /// which brought the count from above XON to somewhere below.
     pub fn least_xon(&self, most: f64) -> Bytes {
         assert!((0.0..=1.0).contains(&most), "a share from 0 to 1, not {most}");
-        let starved_for = self.headroom().window() + self.rate.transmission(self.frame);
-        let drained = (self.rate.sent_in(starved_for).get() as f64 * most).ceil();
+        let drained = (self.rate.sent_in(self.starved_for()).get() as f64 * most).ceil();
         Bytes::new(drained as u64 + self.frame.get())
+    }
+
+    /// The lowest XON where all drains at `drain`, the rate of another link.
+    pub fn least_xon_at(&self, drain: Rate) -> Bytes {
+        Bytes::new(drain.sent_in(self.starved_for()).get() + self.frame.get())
+    }
+
+    /// The longest time from RESUME to the end of the first frame that it lets go.
+    fn starved_for(&self) -> Span {
+        self.headroom().window() + self.rate.transmission(self.frame)
     }
 
     fn pfc_ahead(&self) -> Span {

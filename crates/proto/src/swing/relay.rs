@@ -1,6 +1,7 @@
 //! The relay (section 5): a box at each end of a long link, between the fibre and the external switch.
 //!
-//! Port L faces the local switch, port R the fibre; both have the same rate. For each priority:
+//! Port L faces the local switch, port R the fibre; both have the same rate, unless [`RelayParams::local_rate`] is another. For each
+//! priority:
 //!
 //! | | what happens |
 //! |---|---|
@@ -22,6 +23,10 @@
 //! - [`RelayParams::virtual_queue`]: they exceed what left in the last round trip by more than a target. It takes down
 //!   the queue of (1-α) BDP that the relay otherwise keeps at a constant drain.
 //!
+//! Beyond the paper, too, are ports of different rates. A PAUSE of the switch goes on for as long as it lasts on L: as other quanta, and
+//! repeated where those of R cannot last that long. Whoever drives the relay sends on L no faster than R brings, so that the far relay
+//! sends what the switch took; where L is slower than R, the far relay is granted more than L takes, and `safety` must hold it.
+//!
 //! The relay sees no frame, only that one came or left: whoever drives it holds the frames, asks [`Relay::may_begin`] before it
 //! begins one, and after every call sends what [`Relay::poll_pfc`] has, ahead of all frames.
 
@@ -29,8 +34,9 @@ use super::grants::Sliding;
 use super::signals::Signals;
 use crate::pfc::account::{Account, Charged, Thresholds};
 use crate::pfc::quanta::{covering, lasting};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
+mod hold;
 mod params;
 
 pub use super::signals::Pfc;
@@ -55,6 +61,8 @@ impl Port {
     }
 }
 
+const PORTS: [Port; 2] = [Port::Local, Port::Remote];
+
 /// Whether there was room for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
@@ -62,6 +70,16 @@ pub enum Admission {
     Accepted,
     /// It was dropped.
     Dropped,
+}
+
+impl RelayParams {
+    /// Returns the rate of a port.
+    pub fn rate_of(&self, port: Port) -> Rate {
+        match port {
+            Port::Local => self.local_rate.unwrap_or(self.rate),
+            Port::Remote => self.rate,
+        }
+    }
 }
 
 /// What the relay knows of one priority.
@@ -77,6 +95,9 @@ struct Priority {
     refresh_switch: Option<Time>,
     /// When the far relay is to be told again that it is held; none: it is not.
     refresh_hold: Option<Time>,
+    /// When the far relay is to be told again of the switch's PAUSE; none: what it was told covers that. Over a faster fibre the
+    /// longest PAUSE is shorter.
+    refresh_passed: Option<Time>,
     /// Time for which the far relay was allowed to send, until `granted_until`.
     granted: Sliding,
     granted_until: Time,
@@ -94,7 +115,8 @@ pub struct Relay {
     params: RelayParams,
     /// When port L pauses the local switch.
     thresholds: Thresholds,
-    refresh: Span,
+    /// The time from one PAUSE of the relay's own to the next, by port.
+    refresh: [Span; 2],
     priorities: Box<[Priority]>,
     /// PFC frames to send, by port.
     pending: [Signals; 2],
@@ -115,6 +137,7 @@ impl Relay {
             paused_until: [Time::ZERO; 2],
             refresh_switch: None,
             refresh_hold: None,
+            refresh_passed: None,
             granted,
             granted_until: Time::ZERO,
             overruns: Sliding::new(params.round_trip),
@@ -122,7 +145,7 @@ impl Relay {
             sent: Sliding::new(params.round_trip),
         };
         Relay {
-            refresh: lasting(params.quanta, params.rate) / 2,
+            refresh: PORTS.map(|port| lasting(params.quanta, params.rate_of(port)) / 2),
             priorities: vec![priority; params.priorities].into(),
             pending: [Signals::new(params.priorities), Signals::new(params.priorities)],
             thresholds: params.thresholds(),
@@ -188,18 +211,29 @@ impl Relay {
         }
     }
 
+    /// Bytes that came in on R have left on L past this relay, whoever took them there: the virtual queue counts them.
+    pub fn passed(&mut self, priority: usize, size: Bytes, now: Time) {
+        if self.params.virtual_queue.is_some() {
+            self.priorities[priority].sent.add(now, size.get());
+            self.reconsider_hold(priority, now);
+        }
+    }
+
     /// PAUSE, or with no quanta RESUME, came in on `port`.
     pub fn pause_received(&mut self, port: Port, priority: usize, quanta: u16, now: Time) {
         self.count_grants(priority, now);
         let grants = self.grants(priority, now);
-        let until = if quanta == 0 { Time::ZERO } else { now + lasting(quanta, self.params.rate) };
+        let until = if quanta == 0 { Time::ZERO } else { now + lasting(quanta, self.params.rate_of(port)) };
         self.priorities[priority].paused_until[port as usize] = until;
         if port == Port::Local {
             self.note_end_of_grant(priority, grants, now);
             // Whoever is held hears of the switch when that is over.
             self.reconsider_hold(priority, now);
             if self.priorities[priority].refresh_hold.is_none() {
-                self.pending[Port::Remote as usize].push(Pfc { priority, quanta });
+                match self.params.local_rate {
+                    None => self.pending[Port::Remote as usize].push(Pfc { priority, quanta }),
+                    Some(_) => self.pass_pause_on(priority, now),
+                }
             }
         }
     }
@@ -219,8 +253,9 @@ impl Relay {
     pub fn poll_timeout(&self) -> Time {
         let of_priority = |state: &Priority| {
             let pauses = state.paused_until.iter().copied().filter(|&until| until > Time::ZERO);
-            let repeated = pauses.chain(state.refresh_switch).chain(state.refresh_hold).min();
-            repeated.unwrap_or(Time::NEVER).min(state.look_at)
+            let repeated =
+                pauses.chain(state.refresh_switch).chain(state.refresh_hold).chain(state.refresh_passed);
+            repeated.min().unwrap_or(Time::NEVER).min(state.look_at)
         };
         self.priorities.iter().map(of_priority).min().unwrap_or(Time::NEVER)
     }
@@ -241,9 +276,12 @@ impl Relay {
             let due = [(Port::Local, &mut state.refresh_switch), (Port::Remote, &mut state.refresh_hold)];
             for (port, refresh) in due {
                 if refresh.is_some_and(|at| at <= now) {
-                    *refresh = Some(now + self.refresh);
+                    *refresh = Some(now + self.refresh[port as usize]);
                     self.pending[port as usize].push(Pfc { priority, quanta: self.params.quanta });
                 }
+            }
+            if state.refresh_passed.take_if(|at| *at <= now).is_some() && state.refresh_hold.is_none() {
+                self.pass_pause_on(priority, now);
             }
             if looks && self.params.safety.is_some() {
                 self.reconsider_hold(priority, now);
@@ -270,109 +308,20 @@ impl Relay {
         self.params.safety
     }
 
+    /// Tells the far relay what is left of the switch's PAUSE; nothing is a RESUME.
+    fn pass_pause_on(&mut self, priority: usize, now: Time) {
+        let state = &mut self.priorities[priority];
+        let left = state.paused_until[Port::Local as usize].since(now);
+        let quanta = covering(left, self.params.rate);
+        let lasts = lasting(quanta, self.params.rate);
+        state.refresh_passed = (lasts < left).then(|| now + lasts / 2);
+        self.pending[Port::Remote as usize].push(Pfc { priority, quanta });
+    }
+
     /// Tells the local switch to pause.
     fn pause_switch(&mut self, priority: usize, now: Time) {
-        self.priorities[priority].refresh_switch = Some(now + self.refresh);
+        self.priorities[priority].refresh_switch = Some(now + self.refresh[Port::Local as usize]);
         self.pending[Port::Local as usize].push(Pfc { priority, quanta: self.params.quanta });
-    }
-
-    /// Begins or ends to hold the far relay.
-    fn reconsider_hold(&mut self, priority: usize, now: Time) {
-        if self.params.safety.is_none() && self.params.virtual_queue.is_none() {
-            return;
-        }
-        self.count_grants(priority, now);
-        let holds = self.priorities[priority].refresh_hold.is_some();
-        if self.has_reason_to_hold(priority, now, holds) != holds {
-            let grants = self.grants(priority, now);
-            let state = &mut self.priorities[priority];
-            let quanta = if holds {
-                state.refresh_hold = None;
-                // What is left of the switch's PAUSE: nothing is a RESUME.
-                covering(state.paused_until[Port::Local as usize].since(now), self.params.rate)
-            } else {
-                state.refresh_hold = Some(now + self.refresh);
-                self.params.quanta
-            };
-            self.pending[Port::Remote as usize].push(Pfc { priority, quanta });
-            self.note_end_of_grant(priority, grants, now);
-        }
-        if let Some(safety) = self.params.safety {
-            self.priorities[priority].look_at = self.when_to_look(safety, priority, now);
-        }
-    }
-
-    fn has_reason_to_hold(&mut self, priority: usize, now: Time, holds: bool) -> bool {
-        let unsafe_now = self.params.safety.is_some_and(|limit| {
-            let slack = if holds { self.params.safety_hysteresis() } else { 0 };
-            let granted = self.priorities[priority].granted.sum(now);
-            let granted = self.params.rate.sent_in(Span::from_ps(granted)).get();
-            granted + self.beside_grants(priority, now) + slack > limit.get()
-        });
-        let state = &mut self.priorities[priority];
-        let slack = if holds { self.params.hysteresis.get() } else { 0 };
-        let queue = state.remote;
-        let too_long = self.params.virtual_queue.is_some_and(|virtual_queue| {
-            let granted = self.params.rate.sent_in(Span::from_ps(state.granted.sum(now))).get();
-            queue > virtual_queue.above.get()
-                && queue + granted + slack > state.sent.sum(now) + virtual_queue.target.get()
-        });
-        unsafe_now || too_long
-    }
-
-    /// Returns what waits, and what grants may bring beyond their length: those that have ended, and the one that has not or that
-    /// would begin.
-    fn beside_grants(&mut self, priority: usize, now: Time) -> u64 {
-        let open = self.grants(priority, now) || self.holds(priority);
-        let state = &mut self.priorities[priority];
-        let of_open = if open { self.params.overrun.get() } else { 0 };
-        state.remote + state.overruns.sum(now) + of_open
-    }
-
-    /// Returns when what waits and what may come could first exceed `safety` if nothing comes and nothing leaves; while the far
-    /// relay is held and nothing waits, so that nothing will leave, when grants are next forgotten.
-    fn when_to_look(&mut self, safety: Bytes, priority: usize, now: Time) -> Time {
-        let (holds, grants) = (self.holds(priority), self.grants(priority, now));
-        let beside = self.beside_grants(priority, now);
-        let state = &mut self.priorities[priority];
-        if holds {
-            let waits = state.remote > 0;
-            return if waits { Time::NEVER } else { state.granted.next_part() };
-        }
-        let room = Bytes::new(safety.get().saturating_sub(beside));
-        let longest = state.granted.length();
-        if !grants || self.params.rate.sent_in(longest) <= room {
-            // When a pause of the switch runs out, the timer tells that.
-            return Time::NEVER;
-        }
-        let granted = Span::from_ps(state.granted.sum(now));
-        now + (self.params.rate.lasting(room) + Span::from_ps(1)).saturating_sub(granted)
-    }
-
-    /// Returns whether the far relay is allowed to send, as far as it has been or is being told.
-    fn grants(&self, priority: usize, now: Time) -> bool {
-        let state = &self.priorities[priority];
-        state.refresh_hold.is_none() && state.paused_until[Port::Local as usize] <= now
-    }
-
-    /// Counts the overrun of a grant that has ended, if there was one before.
-    fn note_end_of_grant(&mut self, priority: usize, before: bool, now: Time) {
-        if self.params.safety.is_some() && before && !self.grants(priority, now) {
-            self.priorities[priority].overruns.add(now, self.params.overrun.get());
-        }
-    }
-
-    /// Counts the time up to `now` for which the far relay was allowed to send.
-    fn count_grants(&mut self, priority: usize, now: Time) {
-        if self.params.safety.is_none() && self.params.virtual_queue.is_none() {
-            return;
-        }
-        let state = &mut self.priorities[priority];
-        if state.refresh_hold.is_none() {
-            let from = state.granted_until.max(state.paused_until[Port::Local as usize]);
-            state.granted.add_time(from, now);
-        }
-        state.granted_until = now;
     }
 }
 

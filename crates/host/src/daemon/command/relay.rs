@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
 use clearway_proto::units::Bytes;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::channels::runtime;
 use super::outcome::{metrics_address, trouble};
@@ -21,8 +21,8 @@ use crate::relay::settings::Settings;
 use crate::relay::status;
 use crate::relay::work::Handle;
 
-/// How often signals are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often signals and the ports are looked at.
+const LOOK: Duration = Duration::from_millis(100);
 /// A frame that waits takes up to this many times its bytes on the wire: the shortest do.
 const MEMORY_A_BYTE: u64 = 2;
 
@@ -100,11 +100,14 @@ fn serve(
     let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
     runtime()?.block_on(async {
         let metrics = http::bind(metrics).await?;
-        let params = settings.params.clone();
+        let (params, short_response) = (settings.params.clone(), settings.short_response);
         let listener = status::listen(&args.local, &args.remote)?;
         let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
-        status::serve(listener, handle.clone())
-            .map_err(|error| trouble("the thread of the status", &error))?;
+        if let Err(error) = status::serve(listener, handle.clone()) {
+            // As if it had never started.
+            let _ = (handle.end(), remove(&args.local, &args.remote));
+            return Err(trouble("the thread of the status", &error));
+        }
         info!(
             version = env!("CARGO_PKG_VERSION"),
             local = args.local,
@@ -114,6 +117,14 @@ fn serve(
             safety = params.safety.map(Shown::shown),
             "relay starts"
         );
+        if let Some(response) = short_response {
+            let response = response.shown();
+            warn!(
+                response,
+                "a PAUSE is short at this rate: a host that stands still for longer than this response may lose frames; give it a \
+                 core of its own, or write response in the file"
+            );
+        }
         print(&format!("relaying between {} and {}\n", args.local, args.remote))?;
         if let Some(at) = metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()) {
             print(&format!("metrics at http://{at}/metrics\n"))?;
@@ -132,6 +143,10 @@ fn serve(
             if handle.has_ended() {
                 let why = handle.end().err().map_or("its thread has ended".into(), |problem| problem.message);
                 return Err(Problem::bare(format!("the relay cannot go on: {why}")));
+            }
+            if let Err(problem) = handle.look_at_ports() {
+                let _ = handle.end();
+                return Err(Problem { message: format!("the relay cannot go on: {}", problem.message), ..problem });
             }
             service.alive();
         };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::relay::figures::Refused;
+use clearway_proto::units::Rate;
 
 const R: u64 = 1_000_000_000;
 const SOURCES: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
@@ -225,4 +226,71 @@ fn a_port_that_is_paused_without_an_end_is_given_up_until_it_lets_go() {
     lanes.handle_frame(Port::Local, Some(3), &numbered(5), us(310_003));
     assert_eq!(sent(&mut lanes, Port::Remote, us(310_003)).0, [5]);
     assert_eq!(lanes.port(Port::Local).refused.given_up, 3);
+}
+
+/// What the kernel passes takes the link's time from what waits, up to seven parts in eight.
+#[test]
+fn what_the_kernel_passes_is_charged_to_what_waits() {
+    let left = |passed: u64| {
+        let mut lanes = lanes(&[3]);
+        pause(&mut lanes, Port::Remote, 3, LONGEST, us(0));
+        assert!(!lanes.waits_for(Port::Remote));
+        (0..8).for_each(|number| lanes.handle_frame(Port::Local, Some(3), &numbered(number), us(1)));
+        assert!(lanes.waits_for(Port::Remote) && !lanes.waits_for(Port::Local));
+        pause(&mut lanes, Port::Remote, 3, 0, us(10_000));
+        lanes.passed(Port::Remote, Bytes::new(0), us(10_000));
+        assert_eq!(
+            sent(&mut lanes, Port::Remote, us(10_000)).0.len(),
+            8,
+            "96 of 200 us that it makes up for"
+        );
+        let mut count = 0;
+        for ms in 11..=14 {
+            lanes.passed(Port::Remote, Bytes::new(passed), us(ms * 1_000));
+            // As many as the link takes wait.
+            while sent(&mut lanes, Port::Remote, us(ms * 1_000)).0.len() == 1 || count == 0 {
+                count += 1;
+                lanes.handle_frame(Port::Local, Some(3), &numbered(0), us(ms * 1_000));
+            }
+        }
+        count
+    };
+    // 1 ms are 83 frames of 1500 bytes, of which it makes up for 17 at most when it comes late; 8.3 are an eighth.
+    let (idle, full) = (left(0), left(125_000));
+    assert!(idle > 60, "{idle}");
+    assert!((28..=48).contains(&full), "{full}");
+    assert_eq!(left(1_000_000), full, "never less than an eighth");
+}
+
+#[test]
+fn frames_that_come_faster_than_they_leave_are_stored_from_the_first_on() {
+    let of = |local: u64, rate: u64| RelayParams {
+        rate: Rate::from_bps(rate),
+        local_rate: Some(Rate::from_bps(local)),
+        round_trip: Span::from_us(50),
+        safety: Some(Bytes::new(100_000)),
+        ..params(1)
+    };
+    for (local, remote, closed) in [(R, R / 4, Port::Local), (R / 4, R, Port::Remote)] {
+        let mut lanes = Lanes::new(&of(local, remote), &[3], Span::from_ms(100), SOURCES);
+        assert_eq!(
+            PORTS.map(|port| stays_closed(&of(local, remote), port)),
+            PORTS.map(|port| port == closed)
+        );
+        lanes.handle_frame(closed, Some(3), &numbered(1), us(0));
+        assert_eq!(sent(&mut lanes, across(closed), us(0)).0, [1]);
+        assert_eq!(lanes.openable(us(10)), []);
+        // The other way it is opened again.
+        lanes.handle_frame(across(closed), Some(3), &numbered(2), us(10));
+        assert_eq!(sent(&mut lanes, closed, us(10)).0, [2]);
+        assert_eq!(lanes.openable(us(5_000)), [(across(closed), 3, Want::Note)]);
+        // Both send at the lower rate: 48 us a frame. R sends at its own.
+        let mut count = |port: Port| {
+            let at = us(100_000);
+            (0..6).for_each(|number| lanes.handle_frame(across(port), Some(3), &numbered(number), at));
+            sent(&mut lanes, port, at).0.len()
+        };
+        let [to_local, to_remote] = PORTS.map(&mut count);
+        assert_eq!((to_local, to_remote), (5, if remote == R { 6 } else { 5 }));
+    }
 }

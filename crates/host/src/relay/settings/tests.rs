@@ -50,10 +50,75 @@ fn what_is_wrong_is_told_with_its_line_and_a_remedy() {
         ("priorities", "xon = \"1GB\"\npriorities", "relay.xon"),
         ("priorities", "trust = \"vlan\"\npriorities", "relay.trust"),
         ("priorities", "remote_buffer = \"10kB\"\npriorities", "less than safety needs"),
+        (
+            "priorities",
+            "virtual_queue_above = \"10kB\"\npriorities",
+            "virtual_queue_above: there is no virtual_queue",
+        ),
+        ("priorities", "virtual_queue = \"1GB\"\npriorities", "no less than remote_buffer"),
+        ("priorities", "virtual_queue = \"1kB\"\npriorities", "less than two frames / take at least"),
+        (
+            "priorities",
+            "virtual_queue = \"10kB\"\nvirtual_queue_above = \"1GB\"\npriorities",
+            "virtual_queue_above: found 1",
+        ),
+        ("priorities", "virtual_queue = 7\npriorities", "relay.virtual_queue"),
+        ("priorities", "remote_rate = \"1Gbps\"\npriorities", "remote_rate: rate is the rate of both ports"),
+        ("rate = \"1Gbps\"", "local_rate = \"1Gbps\"", "relay.remote_rate: missing"),
+        ("rate = \"1Gbps\"", "remote_rate = \"1Gbps\"", "relay.local_rate: missing"),
+        ("rate = \"1Gbps\"", "local_rate = \"1Gbps\"\nremote_rate = 7", "relay.remote_rate: found 7"),
+        (
+            "rate = \"1Gbps\"",
+            "local_rate = \"1Gbps\"\nremote_rate = \"2Gbps\"\nsafety = false",
+            "is below that of the fibre",
+        ),
+        ("priorities", "quanta = 100\npriorities", "quanta: a PAUSE of 100 quanta lasts 51.2us at 1Gbps"),
+        ("priorities", "quanta = 100\npriorities", "take quanta = 7813, or more"),
+        ("rate = \"1Gbps\"", "rate = \"100Gbps\"\nresponse = \"2ms\"", "response: a PAUSE of 65535 quanta"),
+        ("priorities", "storm_after = \"30ms\"\npriorities", "no longer than one PAUSE may last"),
     ] {
         let problems = told(&FILE.replace(from, to));
         assert!(problems.iter().any(|problem| problem.contains(words)), "{from} {to}: {problems:?}");
     }
     let unsafe_one = FILE.replace("priorities", "safety = false\nremote_buffer = \"10kB\"\npriorities");
     assert_eq!(Settings::parse(&unsafe_one).unwrap().params.safety, None);
+}
+
+#[test]
+fn a_virtual_queue_is_off_unless_it_is_given() {
+    assert_eq!(Settings::parse(FILE).unwrap().params.virtual_queue, None);
+    let text = format!("{FILE}virtual_queue = \"20kB\"\nvirtual_queue_above = \"50kB\"\n");
+    let queue = Settings::parse(&text).unwrap().params.virtual_queue.unwrap();
+    assert_eq!((queue.target, queue.above), (Bytes::new(20_000), Bytes::new(50_000)));
+}
+
+/// What comes in comes at the rate of its port, and leaves at that of the other.
+#[test]
+fn each_port_has_its_rate() {
+    let read = |local: &str, remote: &str| {
+        let rates = format!("local_rate = \"{local}\"\nremote_rate = \"{remote}\"");
+        Settings::parse(&FILE.replace("rate = \"1Gbps\"", &rates)).unwrap().params
+    };
+    let one = Settings::parse(FILE).unwrap().params;
+    assert_eq!(read("1Gbps", "1Gbps"), one);
+    let room = |params: &RelayParams| params.local_buffer.get() - params.xoff.get();
+    let slow_fibre = read("4Gbps", "1Gbps");
+    assert_eq!((slow_fibre.remote_buffer, slow_fibre.safety), (one.remote_buffer, one.safety));
+    assert!(room(&slow_fibre) > 3 * room(&one), "2 ms of 4 Gb/s: {slow_fibre:?}");
+    assert!(slow_fibre.xon.get() < one.xon.get() + 3_000, "2 ms drain at 1 Gb/s: {slow_fibre:?}");
+    let slow_switch = read("1Gbps", "4Gbps");
+    assert_eq!(room(&slow_switch), room(&one));
+    assert!(
+        slow_switch.xon.get() > 3 * one.xon.get()
+            && slow_switch.remote_buffer.get() > 3 * one.remote_buffer.get()
+    );
+}
+
+#[test]
+fn a_fast_links_pauses_bound_the_response_that_is_planned_for() {
+    assert_eq!(Settings::parse(FILE).unwrap().short_response, None);
+    let fast = Settings::parse(&FILE.replace("1Gbps", "100Gbps")).unwrap();
+    assert_eq!(fast.short_response, Some(lasting(LONGEST, Rate::from_gbps(100)) / 2));
+    let given = FILE.replace("1Gbps", "100Gbps") + "response = \"100us\"\n";
+    assert_eq!(Settings::parse(&given).unwrap().short_response, None);
 }

@@ -18,8 +18,10 @@ pub struct VirtualQueue {
 /// What a relay is set to, for each priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayParams {
-    /// The rate of both ports.
+    /// The rate of port R, and of port L where `local_rate` is not given.
     pub rate: Rate,
+    /// The rate of port L, where it is another. Not given.
+    pub local_rate: Option<Rate>,
     /// Lossless priorities, 1 to 8.
     pub priorities: usize,
     /// What came in on L may wait up to this before the local switch is told to pause. 198 kB (section 6.1).
@@ -51,6 +53,7 @@ impl Default for RelayParams {
     fn default() -> Self {
         Self {
             rate: Rate::from_gbps(400),
+            local_rate: None,
             priorities: 1,
             xoff: Bytes::new(198_000),
             xon: Bytes::new(195_000),
@@ -89,6 +92,10 @@ impl RelayParams {
                 );
                 found.push(Conflict::alone("safety", &safety.shown(), rule));
             }
+        }
+        if let Some(local) = self.local_rate.filter(|local| *local < self.rate && self.safety.is_none()) {
+            let rule = "is below that of the fibre, and without safety nothing holds what comes beyond it";
+            found.push(Conflict::alone("local_rate", &local.shown(), rule));
         }
         if !(1..=8).contains(&self.priorities) {
             found.push(Conflict::alone("priorities", &self.priorities, "is not from 1 to 8"));

@@ -259,3 +259,80 @@ fn parameters_that_conflict_are_named() {
         ["quanta, 1, is less than 2: no PAUSE could be repeated in time"]
     );
 }
+
+/// A PAUSE of the switch lasts as long over the fibre as on its link, whatever quanta are there.
+#[test]
+fn a_pause_lasts_as_long_over_a_link_of_another_rate() {
+    let slower = |local, rate| {
+        Relay::new(&RelayParams {
+            rate: Rate::from_gbps(rate),
+            local_rate: Some(Rate::from_gbps(local)),
+            safety: Some(Bytes::new(50_000_000)),
+            ..RelayParams::default()
+        })
+    };
+    let mut relay = slower(100, 25);
+    relay.pause_received(Port::Local, 0, 1_000, at(0));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, 250)], "5.12 us");
+    relay.pause_received(Port::Local, 0, 0, at(1));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, 0)]);
+    // The other way round the quanta of the fibre do not last that long: 335.5 us, and 83.9 us of 400 Gb/s.
+    let mut relay = slower(100, 400);
+    relay.pause_received(Port::Local, 0, LONGEST, at(0));
+    let (ends, longest) = (lasting(LONGEST, Rate::from_gbps(100)), lasting(LONGEST, Rate::from_gbps(400)));
+    let (mut covered, mut said) = (Time::ZERO, 0);
+    let mut now = at(0);
+    loop {
+        for (_, quanta) in polled(&mut relay, Port::Remote) {
+            (covered, said) = (now + lasting(quanta, Rate::from_gbps(400)), said + 1);
+        }
+        now = relay.poll_timeout();
+        if now >= Time::ZERO + ends {
+            break;
+        }
+        assert!(now < covered, "repeated in time");
+        relay.handle_timeout(now);
+    }
+    assert!(covered.since(Time::ZERO + ends) < Span::from_ns(2) && said == 7, "{covered:?} {ends:?} {said}");
+    assert!(longest * 4 <= ends + Span::from_ns(4));
+    // A RESUME ends that.
+    relay.pause_received(Port::Local, 0, LONGEST, at(400));
+    relay.pause_received(Port::Local, 0, 0, at(410));
+    assert_eq!(polled(&mut relay, Port::Remote), [(0, LONGEST), (0, 0)]);
+    relay.handle_timeout(at(500));
+    assert_eq!(polled(&mut relay, Port::Remote), []);
+}
+
+#[test]
+fn a_port_repeats_and_obeys_by_its_own_rate_and_a_slower_l_needs_safety() {
+    let gbps = Rate::from_gbps;
+    let unequal = RelayParams { rate: gbps(40), local_rate: Some(gbps(400)), ..RelayParams::default() };
+    let mut relay = Relay::new(&unequal);
+    relay.pause_received(Port::Remote, 0, 1_000, at(0));
+    assert_eq!(relay.poll_timeout(), at(0) + lasting(1_000, gbps(40)));
+    arrive(&mut relay, Port::Local, 140, at(1));
+    assert_eq!(polled(&mut relay, Port::Local), [(0, LONGEST)]);
+    relay.pause_received(Port::Remote, 0, LONGEST, at(1));
+    assert_eq!(relay.poll_timeout(), at(1) + lasting(LONGEST, gbps(400)) / 2);
+    assert_eq!(unequal.conflicts(), []);
+    let slow = RelayParams { local_rate: Some(gbps(10)), ..unequal };
+    let told = slow.conflicts()[0].message(str::to_string);
+    assert!(told.contains("local_rate") && told.contains("without safety"), "{told}");
+}
+
+/// What the driver sends past the machine counts as sent: a link that runs freely keeps no virtual queue.
+#[test]
+fn what_passed_counts_for_the_virtual_queue() {
+    let with = |passed: u64| {
+        let virtual_queue = Some(VirtualQueue { target: Bytes::new(50_000), above: Bytes::new(0) });
+        let round_trip = Span::from_us(10);
+        let mut relay = Relay::new(&RelayParams { round_trip, virtual_queue, ..RelayParams::default() });
+        relay.pause_received(Port::Local, 0, 0, at(0));
+        // 500 kB are granted in 10 us.
+        relay.passed(0, Bytes::new(passed), at(15));
+        arrive(&mut relay, Port::Remote, 1, at(20));
+        relay.holds(0)
+    };
+    assert!(!with(500_000));
+    assert!(with(400_000));
+}
