@@ -12,7 +12,7 @@ from tests.imports import CSG, UET, imported, runs, scenario, topology, trace
 def flows_in(path: Path) -> list[tuple[str, int, int, str]]:
     """The flows of a matrix that have a start of 0, as a trace has them."""
     found = re.findall(r"^(\d+)->(\d+) .*?start 0 size (\d+)", path.read_text(), re.MULTILINE)
-    return [("0ps", int(source), int(target), f"{size}B") for source, target, size in found]
+    return [("0us", int(source), int(target), f"{size}B") for source, target, size in found]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_the_config_brings_the_files_that_it_names(clearway: Clearway) -> None:
     network = {"topology": "star", "hosts": 65, "rate": "100Gbps", "delay": "1us", "mtu": "1kB"}
     assert written["network"] == network
     # Nodes 2 and 3 of the file are the hosts 1 and 2, as node 0 is a switch.
-    assert trace() == [("0ps", 1, 0, "200000000B"), ("0ps", 2, 0, "200000000B")]
+    assert trace() == [("0us", 1, 0, "200000000B"), ("0us", 2, 0, "200000000B")]
     assert written["duration"] == "2s"
     assert written["transport"]["rdma"]["protocol"] == "hpcc"
     assert written["transport"]["rdma"]["eta"] == 0.95

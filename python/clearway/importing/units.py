@@ -54,6 +54,8 @@ def _scaled(text: str, units: Mapping[str, int] | Mapping[str, int | Decimal], m
 
 def time(ps: int) -> str:
     """Write a time in the largest unit that holds it whole."""
+    if ps == 0:
+        return "0us"
     return _written(ps, (("s", PS_PER_S), ("ms", 10**9), ("us", 10**6), ("ns", 1000), ("ps", 1)))
 
 
@@ -64,19 +66,10 @@ def rate(bps: int) -> str:
 
 def size(count: int) -> str:
     """Write bytes in the largest unit that holds them whole."""
-    return _written(
-        count,
-        (
-            ("GB", 10**9),
-            ("MiB", 1024**2),
-            ("MB", 10**6),
-            ("kB", 1000),
-            ("B", 1),
-        ),
-    )
+    if count == 0:
+        return "0B"
+    return _written(count, (("GB", 10**9), ("MiB", 1024**2), ("MB", 10**6), ("kB", 1000), ("B", 1)))
 
 
 def _written(value: int, units: tuple[tuple[str, int], ...]) -> str:
-    if value == 0:
-        return f"0{units[-1][0]}"
     return next(f"{value // scale}{name}" for name, scale in units if value % scale == 0)
