@@ -95,6 +95,17 @@ def test_bundles_and_slower_tiers(clearway: Clearway) -> None:
     runs(clearway)
 
 
+def test_a_link_of_a_bundle_fails_alone(clearway: Clearway, workspace: Path) -> None:
+    flows = "Nodes 8\nConnections 1\nFailures 1\n0->7 start 0 size 9000\n"
+    (workspace / "failed.cm").write_text(flows + "failure switch_type AGG switch_id 1 link_id 1\n")
+    said = imported(clearway, "failed.cm", CSG / "test.topo")
+    assert said["links"] == 24
+    rates = {tuple(link["ends"]): link.get("rate", "200Gbps") for link in topology()["link"]}
+    # By htsim's count the core switch 1 x 2 + 1, which is the second of those that this one is linked to.
+    assert rates["agg1", "spine3"] == "100Gbps"
+    assert list(rates.values()).count("200Gbps") == 23
+
+
 def test_flows_without_end(clearway: Clearway) -> None:
     said = imported(clearway, CSG / "incast.cm")
     assert said["files"] == ["scenario.toml"]
@@ -134,6 +145,17 @@ def test_starts_are_in_picoseconds(clearway: Clearway, workspace: Path) -> None:
     said = imported(clearway, "late.cm")
     assert trace() == [("1500ns", 3, 4, "4096B")]
     assert any("start is in ps" in each and "--start-unit" in each for each in said["assumed"])
+
+
+def test_starts_that_are_hardly_meant_in_picoseconds_are_told(clearway: Clearway) -> None:
+    """The files of uet-htsim's own experiments: 16us is in their names, and htsim takes their 9 for 9 ps."""
+    path = UET / "gen_random_incast_8192n_2c_16us_1Ms.cm"
+    said = imported(clearway, path)
+    assert trace() == [("0us", 2178, 0, "1048576B"), ("9ps", 3216, 0, "1048576B")]
+    assert any("within 1 ns so: --start-unit us" in each for each in said["assumed"])
+    said = imported(clearway, path, "--start-unit", "us", "--force")
+    assert [flow[0] for flow in trace()] == ["0us", "9us"]
+    assert not any("within 1 ns" in each for each in said["assumed"])
 
 
 def test_a_switch_s_latency_is_shared_by_its_links(clearway: Clearway, workspace: Path) -> None:

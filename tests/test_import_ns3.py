@@ -37,7 +37,7 @@ def test_the_config_brings_the_files_that_it_names(clearway: Clearway) -> None:
         "pfc_alpha": 0.125,
     }
     assert any("node 1 of the file is host 0" in each for each in said["assumed"])
-    assert any("time begins at 2s" in each for each in said["assumed"])
+    assert any("time 0 is 2s of the files" in each for each in said["assumed"])
     assert any("lines after the 2 flows" in each for each in said["not_carried_over"])
     runs(clearway)
 

@@ -32,6 +32,7 @@ _NUMBERS = ("id", "size", "trigger", "send_done_trigger", "recv_done_trigger", "
 _SWITCHES = ("TOR", "AGG", "CORE")
 _PS = {"ps": 1, "us": 10**6}
 _MOST_BYTES = 10**15
+_SHORT_PS = 1000  # nobody writes flows so close to each other, but in another unit
 
 
 @dataclass
@@ -189,6 +190,8 @@ def _remark(part: Flows, read: _Read, unit: str, *, said: bool) -> None:
         part.assumed.append(f"start is in {unit}, as --start-unit says")
     elif any(flow.start for flow in part.flows):
         part.assumed.append(f"start is in {unit}, {why}; {programs}: --start-unit ps or us")
+        if unit == "ps" and all(flow.start < _SHORT_PS for flow in part.flows):
+            part.assumed.append("all flows start within 1 ns so: --start-unit us if the file was made for us")
     part.assumed.append("size is in bytes of payload")
     waiting = read.words["trigger"]
     if waiting:

@@ -126,7 +126,8 @@ class Tree:
                     yield self._link(agg + number, agg + aggs + core, 2)
 
     def _link(self, lower: int, upper: int, tier: int) -> Link:
-        return Link((lower, upper), self.rates[tier] * self.bundles[tier], self.delays[tier])
+        bundle = self.bundles[tier]
+        return Link((lower, upper), self.rates[tier] * bundle, self.delays[tier], parallel=bundle)
 
     def shape(self) -> dict[str, Any] | None:
         """Return the keys of [network] that make this network, if there are any."""

@@ -17,8 +17,10 @@ from clearway.importing.parts import (
     Flow,
     Flows,
     Format,
+    Link,
     Network,
     Settings,
+    counted,
     found_file,
     kind_of,
 )
@@ -134,21 +136,22 @@ def _network(parts: Iterable[AnyPart], flows: Flows | None) -> Network:
 
 def _without_failures(network: Network, flows: Flows) -> Network:
     """Take the links away that the file of flows says are gone."""
-    gone: set[int] = set()
+    links: list[Link | None] = list(network.links)
     for failure in flows.failures:
         place = network.failed(failure) if network.failed else None
-        if place is None:
+        if place is None or links[place] is not network.links[place]:
             raise flows.source.error(
                 failure.line,
                 f"failure: AGG {failure.switch} has no link {failure.link} to a core switch by htsim's count",
                 "htsim ends here too: correct the line, or remove it",
             )
-        gone.add(place)
-    if not gone:
+        link = network.links[place]
+        rest = link.rate - link.rate // link.parallel
+        links[place] = replace(link, rate=rest, parallel=link.parallel - 1) if rest else None
+    if not flows.failures:
         return network
-    links = [link for place, link in enumerate(network.links) if place not in gone]
-    summary = f"{network.summary}, of which {len(gone)} failed and left out"
-    return replace(network, links=links, shape=None, summary=summary)
+    summary = f"{network.summary}, less {counted(links=len(flows.failures))} that failed"
+    return replace(network, links=[link for link in links if link], shape=None, summary=summary)
 
 
 def _zero(flows: Flows | None) -> int:
@@ -199,7 +202,7 @@ def _remark(scenario: Scenario, parts: Sequence[AnyPart], flows: Flows | None, z
         if isinstance(part, Settings) and part.rules:
             scenario.lost += part.rules.lost_in(scenario.network)
     if zero:
-        scenario.assumed.append(f"time begins at {units.time(zero)} of the file's")
+        scenario.assumed.append(f"time 0 is {units.time(zero)} of the files")
     if flows is None:
         scenario.assumed.append(f"no file has flows: each host sends {_USUAL_BYTES} to another, at once")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from clearway.importing.ns3_rules import KNOWN, MODES, WITHOUT_EFFECT, Ns3Rules
+from clearway.importing.ns3_rules import KNOWN, WITHOUT_EFFECT, Ns3Rules
 from clearway.importing.ns3_values import Config
 from clearway.importing.parts import Choices, Format, Settings, counted
 from clearway.importing.source import Source, brief
@@ -67,5 +67,4 @@ def _left_out(config: Config) -> list[str]:
     return remarks
 
 
-assert set(MODES) == {1, 3, 7, 8, 10}
 FORMAT = Format("ns3-config", "config of HPCC's and ConWeave's ns-3", _recognises, _read)

@@ -38,6 +38,8 @@ class Link:
     """One way, in picoseconds."""
     loss: float = 0.0
     """The probability that a frame is lost."""
+    parallel: int = 1
+    """How many links of the file this one stands for, of alike rates that together are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,9 @@ class Format:
     about: str
     """What it is, for people."""
     recognises: Callable[[Source], bool]
+    """Tells by its content whether a file is of this format: its first lines are enough."""
     read: Callable[[Source, Choices], AnyPart]
+    """Reads a file; raises `ClearwayError` with file, line and remedy for what is wrong in it."""
 
 
 def kind_of(part: AnyPart) -> str:

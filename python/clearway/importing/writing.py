@@ -6,7 +6,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,32 +61,45 @@ class Destination:
         Returns the files, the scenario last, and the simulator's warnings. Raises
         `ClearwayError` if the simulator refuses the scenario, and leaves nothing then.
         """
-        made = [parent for parent in (self._parent, *self._parent.parents) if not parent.exists()]
-        done = False
         try:
-            for parent in reversed(made):
-                parent.mkdir(exist_ok=True)
-            staged = Unfinished(self.scenario)
-            try:
-                names, warnings = self._stage(staged.path, scenario)
+            with self._folder() as folder:
+                names, warnings = self._stage(folder, scenario)
                 with stops.put_off():
-                    self._move(staged.path, names)
+                    self._move(folder, names)
                     stops.wrote(self.scenario)
-                done = True
-            finally:
-                with stops.put_off():
-                    shutil.rmtree(staged.path, ignore_errors=True)
-                    staged.close()
         except OSError as error:
             raise ClearwayError(
                 f"{self.scenario}: cannot be written: {reason(error)}",
                 f"make room or choose another {_OPTION}",
             ) from error
-        finally:
-            for parent in () if done else made:
-                with suppress(OSError):  # someone else uses it by now
-                    parent.rmdir()
         return [self._parent / name for name in names], warnings
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Make a hidden folder beside the scenario, and remove it afterwards.
+
+        So are the parents of the scenario that were made for it, if it is not there then.
+        """
+        made: list[Path] = []
+        staged: Unfinished | None = None
+        try:
+            with stops.put_off():
+                for parent in reversed((self._parent, *self._parent.parents)):
+                    if not parent.exists():
+                        parent.mkdir(exist_ok=True)
+                        made.append(parent)
+                staged = Unfinished(self.scenario)
+            yield staged.path
+        finally:
+            with stops.put_off():
+                if staged is not None:
+                    shutil.rmtree(staged.path, ignore_errors=True)
+                    staged.close()
+                for parent in reversed(made):
+                    with suppress(
+                        OSError
+                    ):  # it is not empty: it has what was written, or someone else uses it
+                        parent.rmdir()
 
     def _stage(self, folder: Path, scenario: Scenario) -> tuple[list[str], list[str]]:
         """Write the files into a folder, and have the simulator read them; return names and warnings."""
