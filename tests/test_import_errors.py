@@ -1,5 +1,6 @@
 """`clearway import` of what is wrong: status 2, file, line, name and remedy, and nothing is written."""
 
+import os
 import random
 from pathlib import Path
 
@@ -220,6 +221,7 @@ def test_files_that_do_not_go_together(clearway: Clearway, workspace: Path) -> N
         ([CSG / "test.topo", "--format", "ns3-topology"], ["test.topo:1: found 2 numbers"]),
         ([CSG / "test.topo", "--start-unit", "ns"], ["--start-unit ns: is unknown", "ps and us"]),
         ([CSG / "test.topo", "-o", "out"], ["out: is no name of a scenario", "end it in .toml"]),
+        ([CSG / "test.topo", "-o", os.fsdecode(b"odd\xff.toml")], ["odd\\xff.toml: not UTF-8"]),
         ([CSG / "test.topo", "-o", "/proc/out.toml"], ["is in /proc, which is the system's own"]),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clearway import _clearway, directory, documents, stops
-from clearway.errors import ClearwayError, reason, shown
+from clearway.errors import ClearwayError, check_text, reason, shown
 from clearway.importing import units
 from clearway.importing.joining import Scenario
 from clearway.unfinished import Unfinished, beside
@@ -28,6 +28,7 @@ class Destination:
         """Take the path of the scenario; with `force` files that are there are replaced."""
         self.scenario = scenario
         self._force = force
+        check_text(str(scenario), f"{_OPTION} {shown(scenario)}")
         directory.check_place(scenario, _OPTION)
         if scenario.suffix != ".toml":
             raise ClearwayError(
