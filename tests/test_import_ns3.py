@@ -115,6 +115,15 @@ def test_congestion_controls(
     runs(clearway)
 
 
+def test_irn_under_hpcc_is_selective_repeat(clearway: Clearway, workspace: Path) -> None:
+    config(workspace, {"CC_MODE 3": "CC_MODE 3\nENABLE_IRN 1\nENABLE_PFC 0"})
+    said = imported(clearway, "config.txt", TOPOLOGY, FLOWS)
+    assert scenario()["transport"]["rdma"]["recovery"] == "selective_repeat"
+    assert "pfc" not in scenario()["switch"]["default"]
+    assert any(each.startswith("ENABLE_IRN") for each in said["not_carried_over"])
+    runs(clearway)
+
+
 def config(folder: Path, changes: dict[str, str]) -> None:
     """Write HPCC's config with lines changed."""
     text = CONFIG.read_text()

@@ -125,6 +125,7 @@ class Ns3Rules:
             keys: dict[str, Any] = {
                 "eta": config.number("U_TARGET", 1),
                 "max_stage": config.whole("MI_THRESH", 5, 1000),
+                "recovery": "selective_repeat" if config.whole("ENABLE_IRN", 0, 1) else None,
             }
             return {"protocol": "hpcc", **_given(keys)}
         if self._mode == 8:
@@ -217,8 +218,8 @@ class Ns3Rules:
             self.lost.append(
                 "HAS_WIN: no window of a bandwidth-delay product; window of [transport.rdma] is one"
             )
-        if self._mode in (3, 8, 10) and config.whole("ENABLE_IRN", 0, 1):
-            self.lost.append("ENABLE_IRN: with DCQCN alone")
+        if self._mode != 1 and config.whole("ENABLE_IRN", 0, 1):
+            self.lost.append("ENABLE_IRN: only what is lost is sent again, but without IRN's two timeouts")
         if config.whole("L2_BACK_TO_ZERO", 0, 1):
             self.lost.append("L2_BACK_TO_ZERO: after a loss go-back-N, not the whole chunk")
         if config.whole("ACK_HIGH_PRIO", 0, 1):
