@@ -74,7 +74,9 @@ VALUES: dict[str, Sequence[str]] = {
     ),
     **dict.fromkeys(("--hosts", "--load", "--message", "--batch", "--racks", "--ahead"), NUMBERS),
     **dict.fromkeys(("--slot", "--delay"), AMOUNTS),
-    **dict.fromkeys(("--json", "--list", "--full", "--check", "--help", "--version"), ()),
+    "--format": ("htsim-matrix", "ns3-flows", "", "x"),
+    "--start-unit": ("ps", "us", "s", ""),
+    **dict.fromkeys(("--force", "--json", "--list", "--full", "--check", "--help", "--version"), ()),
     "--set": SETS,
     **dict.fromkeys(("--sed", "-x", "--json=1", "--seed=", "--out="), WORDS),
 }
@@ -86,6 +88,7 @@ OWN: dict[str, Sequence[str]] = {
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output"),
+    "import": ("-o", "--output", "--format", "--start-unit", "--force", "--json"),
     "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
     "plan arbiter": ("--rate", "--hosts", "--load", "--message", "--batch", "--racks", "--slot", "--json"),
     "plan dci-buffer": (
@@ -105,6 +108,7 @@ FILES = {
     "compare": PATHS,
     "sweep": ("sweep.toml", *PATHS),
     "report": PATHS,
+    "import": ("flows.cm", "small.toml", *PATHS),
 }
 TOO_LONG = {"demo", "paper"}
 """Commands that take seconds or hours for what is right: they are asked for something wrong as well."""
@@ -143,6 +147,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "sweep.toml").open("a") as file:
         file.write("[sweep]\nseed = [1, 2]\n")
     (folder / "bytes.bin").write_bytes(bytes(range(256)) * 4)
+    (folder / "flows.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 2000\n")
     (folder / "empty").mkdir()
     (folder / "loop").symlink_to("loop")
     cw.run(documents.text_of(quick)).save(folder / "there")

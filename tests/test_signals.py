@@ -86,6 +86,7 @@ COMMANDS: dict[str, list[str]] = {
     "paper": ["paper", "toy", "--out", "of_paper"],
     "plan": ["plan", "dci-buffer", "--rate", "400Gbps", "--distance", "80km"],
     "schema": ["schema"],
+    "import": ["import", "flows.cm", "-o", "imported/scenario.toml"],
     "demo": ["demo"],
 }
 INSTANTS = {"run": 50, "sweep": 50, "report": 25, "demo": 5}
@@ -149,7 +150,10 @@ class Ended:
         for path in (self.folder / ".clearway" / "runs").glob("*"):
             assert isinstance(cw.load_run(path), Run)
         results = made - {".clearway"}
-        assert results <= {"runs", "made", "swept", "of_paper", "page.html"}
+        assert results <= {"runs", "made", "swept", "of_paper", "page.html", "imported"}
+        if "imported" in results:
+            names = {path.name for path in (self.folder / "imported").iterdir()}
+            assert names == {"scenario.toml", "scenario.trace.csv"}
         for page in self.folder.rglob("*.html"):
             assert page.read_text(encoding="utf-8").endswith("</html>\n")
         for kept in ("runs/small-incast-7", "made/for/it"):
@@ -170,6 +174,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder / "sweep.toml", {**SMALL, "record": {}})
     with (folder / "sweep.toml").open("a") as file:
         file.write("[sweep]\nseed = [1, 2, 3]\n")
+    (folder / "flows.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 2000\n")
     cw.run(documents.text_of(SMALL)).save(folder / "there")
     toy = folder / "papers" / "toy"
     toy.mkdir(parents=True)

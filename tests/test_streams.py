@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "help of a command": ("run", "--help"),
     "version": ("--version",),
     "schema": ("schema",),
+    "import": ("import", "flows.cm", "--force"),
     "run": ("run", "small.toml"),
     "seeds": ("run", "small.toml", "--seeds", "2"),
     "json": ("run", "small.toml", "--json"),
@@ -46,6 +47,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder / "sweep.toml", {**named, "record": {}})
     with (folder / "sweep.toml").open("a") as file:
         file.write("[sweep]\nseed = [1, 2]\n'transport.bulk.base_target' = ['15us', '25us']\n")
+    (folder / "flows.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 2000\n")
     assert finished(child("run", "small.toml", "--out", "there", cwd=folder)).status == 0
     return folder
 
@@ -202,6 +204,7 @@ LOST: dict[str, tuple[int, Callable[[Path], tuple[str, ...]]]] = {
     "a run": (2, lambda there: ("run", f"{there}/small.toml")),
     "a sweep": (2, lambda there: ("sweep", f"{there}/sweep.toml")),
     "a report": (2, lambda there: ("report", f"{there}/there", "-o", "r.html")),
+    "an import": (2, lambda there: ("import", f"{there}/flows.cm")),
     "a demo": (2, lambda _: ("demo",)),
     "a comparison": (0, lambda there: ("compare", f"{there}/there", f"{there}/there")),
 }

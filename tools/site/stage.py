@@ -18,6 +18,7 @@ EXAMPLES = PurePosixPath("scenarios")
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
+        "coming_from",
         "target_delay",
         "lossless",
         "fastpass",

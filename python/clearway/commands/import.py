@@ -1,0 +1,96 @@
+"""The command `clearway import`."""
+
+# ruff: noqa: N999 - the file has the name of its command, and is imported by it
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearway import console
+from clearway.commands.options import JsonOption
+from clearway.errors import ClearwayError, shown
+from clearway.importing import joining, writing
+from clearway.importing.formats import FORMATS, format_named
+from clearway.importing.parts import Choices
+
+app = typer.Typer(add_completion=False)
+
+_UNITS = ("ps", "us")
+
+
+@app.command()
+def import_files(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Files of one simulation: its network, its flows, its settings."
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="The scenario to write; topology and trace go beside it."
+        ),
+    ] = Path("scenario.toml"),
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"What a file is, where that is not recognised; one for each FILE: {', '.join(FORMATS)}.",
+        ),
+    ] = None,
+    start_unit: Annotated[
+        str | None,
+        typer.Option(
+            "--start-unit",
+            metavar="UNIT",
+            help="Unit of start in htsim's connection matrices: ps, or us; by default us if they have msg.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Make a scenario of files of htsim, HPCC or ConWeave, and say what it has no room for."""
+    if start_unit not in (None, *_UNITS):
+        raise ClearwayError(f"--start-unit {start_unit}: is unknown", f"the units are {' and '.join(_UNITS)}")
+    wanted = [format_named(name) for name in formats or []]
+    if wanted and len(wanted) != len(files):
+        raise ClearwayError(
+            f"--format: given {len(wanted)} times for {len(files)} files",
+            "give it once for each file, in order",
+        )
+    destination = writing.Destination(output, force=force)
+    scenario = joining.join(joining.gather(files, Choices(start_unit), wanted or [None] * len(files)))
+    written, warnings = destination.write(scenario)
+    for warning in warnings:
+        console.show_warning(warning)
+    if json:
+        console.show_json(_as_json(scenario, written))
+        return
+    for heading, said in writing.remarks(scenario):
+        if said:
+            console.say(f"{heading}:")
+        for each in said:
+            console.say(f"- {each}")
+    console.say(f"written to {', '.join(str(path) for path in written)}")
+
+
+def _as_json(scenario: joining.Scenario, written: list[Path]) -> dict[str, object]:
+    return {
+        "scenario": shown(written[-1]),
+        "files": [shown(path) for path in written],
+        "read": [
+            {"file": each.source.name, "format": each.format.name, "found": each.part.summary}
+            for each in scenario.reads
+        ],
+        "hosts": len(scenario.network.hosts),
+        "switches": len(scenario.network.nodes) - len(scenario.network.hosts),
+        "links": len(scenario.network.links),
+        "flows": len(scenario.flows),
+        "assumed": scenario.assumed,
+        "not_carried_over": scenario.lost,
+    }

@@ -1,0 +1,239 @@
+"""The files of an imported scenario: it, its topology and its trace, written together or not at all."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from clearway import _clearway, directory, documents, stops
+from clearway.errors import ClearwayError, check_text, reason, shown
+from clearway.importing import units
+from clearway.importing.joining import Scenario
+from clearway.unfinished import Unfinished, beside
+
+_WIDTH = 110
+_OPTION = "-o"
+_MOST_OF_A_NAME = 180  # characters of a scenario's name
+
+
+class Destination:
+    """The scenario's file and those beside it; that they can be written is checked first."""
+
+    def __init__(self, scenario: Path, *, force: bool) -> None:
+        """Take the path of the scenario; with `force` files that are there are replaced."""
+        self.scenario = scenario
+        self._force = force
+        check_text(str(scenario), f"{_OPTION} {shown(scenario)}")
+        directory.check_place(scenario, _OPTION)
+        if scenario.suffix != ".toml":
+            raise ClearwayError(
+                f"{scenario}: is no name of a scenario", f"end it in .toml: {_OPTION} scenario.toml"
+            )
+        self._parent = scenario.parent
+        for path in (scenario, self.topology, self.trace):
+            self._check_free(path)
+        directory.check_writable(self._parent / f"{scenario.stem}.imported", exact=False, option=_OPTION)
+
+    def _check_free(self, path: Path) -> None:
+        """Raise if a file may not be written because of what is there."""
+        if path.is_dir():
+            raise ClearwayError(f"{path}: is a directory", f"choose another {_OPTION}")
+        if not self._force and (path.exists() or path.is_symlink()):
+            raise ClearwayError(f"{path}: is there already", f"choose another {_OPTION}, or give --force")
+
+    @property
+    def topology(self) -> Path:
+        """The file of nodes and links."""
+        return self.scenario.with_suffix(".topology.toml")
+
+    @property
+    def trace(self) -> Path:
+        """The file of flows."""
+        return self.scenario.with_suffix(".trace.csv")
+
+    def write(self, scenario: Scenario) -> tuple[list[Path], list[str]]:
+        """Write what is needed, after the simulator has read it.
+
+        Returns the files, the scenario last, and the simulator's warnings. Raises
+        `ClearwayError` if the simulator refuses the scenario, and leaves nothing then.
+        """
+        try:
+            with self._folder() as folder:
+                names, warnings = self._stage(folder, scenario)
+                with stops.put_off():
+                    self._move(folder, names)
+                    stops.wrote(self.scenario)
+        except OSError as error:
+            raise ClearwayError(
+                f"{self.scenario}: cannot be written: {reason(error)}",
+                f"make room or choose another {_OPTION}",
+            ) from error
+        return [self._parent / name for name in names], warnings
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Make a hidden folder beside the scenario, and remove it afterwards.
+
+        So are the parents of the scenario that were made for it, if it is not there then.
+        """
+        made: list[Path] = []
+        staged: Unfinished | None = None
+        try:
+            with stops.put_off():
+                for parent in reversed((self._parent, *self._parent.parents)):
+                    if not parent.exists():
+                        parent.mkdir(exist_ok=True)
+                        made.append(parent)
+                staged = Unfinished(self.scenario)
+            yield staged.path
+        finally:
+            with stops.put_off():
+                if staged is not None:
+                    shutil.rmtree(staged.path, ignore_errors=True)
+                    staged.close()
+                for parent in reversed(made):
+                    with suppress(
+                        OSError
+                    ):  # it is not empty: it has what was written, or someone else uses it
+                        parent.rmdir()
+
+    def _stage(self, folder: Path, scenario: Scenario) -> tuple[list[str], list[str]]:
+        """Write the files into a folder, and have the simulator read them; return names and warnings."""
+        names = []
+        if scenario.needs_topology:
+            names.append(self.topology.name)
+            text = "".join(topology_text(scenario))
+            (folder / names[-1]).write_text(text, encoding="utf-8")
+        if any(flow.size for flow in scenario.flows):
+            names.append(self.trace.name)
+            (folder / names[-1]).write_text("".join(trace_text(scenario)), encoding="utf-8")
+        names.append(self.scenario.name)
+        text = scenario_text(scenario, self.topology.name, self.trace.name)
+        (folder / names[-1]).write_text(text, encoding="utf-8")
+        try:
+            loaded = _clearway.load(folder / names[-1])
+        except _clearway.ScenarioError as error:
+            said = str(error).replace(f"{folder}/", "")
+            raise ClearwayError(
+                f"{scenario.reads[0].source.name}: what was read makes no scenario:\n{said}",
+                "correct the files; the names above are those of the files that were to be written",
+            ) from error
+        return names, list(loaded.warnings)
+
+    def _move(self, folder: Path, names: list[str]) -> None:
+        """Put the files in place, the scenario last; put back what was there if that fails."""
+        old: dict[Path, Path] = {}
+        new: list[Path] = []
+        try:
+            for name in names:
+                target = self._parent / name
+                if target.exists() or target.is_symlink():
+                    self._check_free(target)
+                    aside = beside(target)
+                    target.rename(aside)
+                    old[target] = aside
+                (folder / name).rename(target)
+                new.append(target)
+        except BaseException:
+            for path in new:
+                path.unlink(missing_ok=True)
+            for target, aside in old.items():
+                aside.rename(target)
+            raise
+        for aside in old.values():
+            aside.unlink(missing_ok=True)
+
+
+def topology_text(scenario: Scenario) -> Iterator[str]:
+    """Write a topology file: what a link does not say is as in the scenario."""
+    network = scenario.network
+    yield f"# Made by clearway import of {_one_line(network.source.name)}: {network.summary}.\n"
+    for node in network.nodes:
+        yield f"\n[[node]]\nname = {documents.value_of(node.name)}\nrole = {documents.value_of(node.role)}\n"
+    usual = _usual(scenario)
+    for link in network.links:
+        ends = [network.nodes[end].name for end in link.ends]
+        keys = {"rate": units.rate(link.rate), "delay": units.time(link.delay)}
+        own = "".join(f'{key} = "{value}"\n' for key, value in keys.items() if usual[key] != value)
+        yield f"\n[[link]]\nends = {documents.value_of(ends)}\n{own}"
+
+
+def trace_text(scenario: Scenario) -> Iterator[str]:
+    """Write the trace: the flows that have an end, in the order of the file."""
+    yield "start,from,to,bytes\n"
+    for flow in scenario.flows:
+        if flow.size:
+            yield f"{units.time(flow.start)},{flow.source},{flow.target},{flow.size}B\n"
+
+
+def scenario_text(scenario: Scenario, topology: str, trace: str) -> str:
+    """Write the scenario, with what there is to say at its head."""
+    comments = scenario.comments
+    name = _one_line(f"{shown(scenario.reads[0].source.path.name)}, imported")[-_MOST_OF_A_NAME:]
+    tables = {key: value for key, value in scenario.keys.items() if isinstance(value, Mapping)}
+    lists = {key: value for key, value in scenario.keys.items() if isinstance(value, list)}
+    rest = {key: value for key, value in scenario.keys.items() if key not in tables and key not in lists}
+    network = dict(scenario.network.shape or {})
+    if scenario.needs_topology:
+        network = {"topology": "file", "file": topology, **_usual(scenario)}
+    lines = [*_head(scenario), *_pairs({"format": 1, "name": name, "seed": 1, **rest}, "", comments)]
+    lines += ["", "[network]", *_pairs({**network, **scenario.network_keys}, "network.", comments)]
+    for key, inner in tables.items():
+        for dotted, table in ((f"{key}.{each}", table) for each, table in inner.items() if table):
+            lines += ["", f"[{dotted}]", *_pairs(table, f"{dotted}.", comments)]
+    for header, rows in lists.items():
+        for row in rows:
+            own = {"file": trace} if row.get("pattern") == "trace" else {}
+            lines += ["", f"[[{header}]]", *_pairs({**row, **own}, f"{header}.", comments)]
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(table: Mapping[str, Any], prefix: str, comments: Mapping[str, str]) -> Iterator[str]:
+    for key, value in table.items():
+        line = f"{key} = {documents.value_of(value)}"
+        comment = comments.get(prefix + key)
+        yield f"{line:<35} # {comment}" if comment else line
+
+
+def remarks(scenario: Scenario) -> Iterator[tuple[str, list[str]]]:
+    """Iterate over what there is to say: a heading, and its list."""
+    yield (
+        "Read",
+        [
+            f"{_one_line(each.source.name)} ({each.format.about}): {each.part.summary}"
+            for each in scenario.reads
+        ],
+    )
+    yield "Assumed", scenario.assumed
+    yield "Not carried over", scenario.lost
+
+
+def _head(scenario: Scenario) -> Iterator[str]:
+    yield f"# Made by clearway import {_clearway.VERSION}."
+    for heading, said in remarks(scenario):
+        if said:
+            yield f"# {heading}:"
+        for each in said:
+            yield from textwrap.wrap(
+                _one_line(each),
+                _WIDTH,
+                initial_indent="# - ",
+                subsequent_indent="#   ",
+                break_long_words=False,
+            )
+
+
+def _usual(scenario: Scenario) -> dict[str, str]:
+    """Return rate and delay of the first link, which stand in the scenario for all that do not differ."""
+    first = scenario.network.links[0]
+    return {"rate": units.rate(first.rate), "delay": units.time(first.delay)}
+
+
+def _one_line(text: str) -> str:
+    """Replace what no comment and no name may hold."""
+    return re.sub(r"[\x00-\x1f\x7f]", "?", text)
