@@ -68,16 +68,19 @@ def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) ->
 
 def test_a_paused_priority_waits_and_leaves_in_order(through: Wire, config: Path) -> None:
     """The far end pauses: what the switch sends in that priority waits, and nothing else does."""
+    config.write_text(CONFIG + 'storm_after = "10s"\n')
     with relay(through, config, "--metrics", METRICS):
-        done(started(through.far, "say", str(LONGEST)))
+        receiver = listening(started(through.far, "receive", "3"))
+        # Until it is told to go on; three packets of another class in the meantime.
+        pausing = started(through.far, "say", *(str(LONGEST), "@100") * 30)
         until(through, lane("closed"), 1)
-        receiver = listening(started(through.far, "receive", "0.5"))
-        done(started(through.far, "say", str(LONGEST)))
-        # A third of a second at 100 Mb/s; three packets of another class in the meantime.
         sender = started(through.switch, "send", "20", "100", str(TRAFFIC_CLASS), "1000")
         done(sender)
         assert metrics(through)[lane("waiting_frames")] == 20
         done(started(through.switch, "send", "3", "100", "0", "1000"))
+        pausing.kill()
+        pausing.communicate()
+        done(started(through.far, "say", "0"))
         found = numbers(receiver)
         assert found == [0, 1, 2, *range(20)]
         until(through, lane("closed"), 0)

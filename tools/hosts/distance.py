@@ -52,7 +52,7 @@ class Setting:
     """The share of the long link's rate that the receiver takes."""
     has_relays: bool
     rate_mbps: int = 500
-    """Of the long link: the paper's delay is so many times longer as this is less than its rate."""
+    """Of the long link, of which the delay is longer by as much as this is below the paper's rate."""
     payload_bytes: int = 8900
 
     @property
