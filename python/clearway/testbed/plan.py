@@ -36,6 +36,7 @@ _OF_QUIC = frozenset(
 _NOT_ON_HOSTS: Mapping[str, str] = {
     "fault": "[[fault]]: nothing fails on purpose",
     "probe": "[[probe]]: no probes are sent",
+    "job": "[[job]]: messages do not wait for each other",
     "arbiter": "[arbiter]: there is none, and no timeslots",
 }
 
@@ -174,7 +175,7 @@ def plan_of(
 def usual_carrier(scenario: _clearway.Scenario) -> str:
     """Return the carrier of a scenario for which none is named."""
     resolved = json.loads(scenario.resolved)
-    names = {traffic["transport"] for traffic in resolved["traffic"]}
+    names = {table["transport"] for key in ("traffic", "job") for table in resolved.get(key, [])}
     protocols = {resolved["transport"][name]["protocol"] for name in names}
     return "fastpass:rates" if protocols == {"fastpass"} else "udp:swift"
 
