@@ -18,6 +18,7 @@ EXAMPLES = PurePosixPath("scenarios")
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
+        "jobs",
         "target_delay",
         "lossless",
         "fastpass",
