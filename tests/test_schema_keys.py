@@ -100,6 +100,21 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         ),
         {"pattern": "trace", "file": "flows.csv"},
     ],
+    "job[0]": [
+        {"file": "job.goal"},
+        *(
+            {"kind": "collective", "collective": collective, "bytes": "10kB"}
+            for collective in (
+                "all_reduce",
+                "reduce_scatter",
+                "all_gather",
+                "all_to_all",
+                "broadcast",
+                "reduce",
+            )
+        ),
+        {"kind": "collective", "collective": "barrier"},
+    ],
     "probe[0]": [{"from": 0, "to": 1, "interval": "10us"}],
     "fault[0]": [
         {"kind": "loss", "link": "{link}", "probability": 0.1},
@@ -125,6 +140,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 }
 """What must stand beside a key in a table whose variants are one."""
 FILES = {
+    "job.goal": "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n",
     "network.toml": """
 [[node]]
 name = "a"
@@ -166,6 +182,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "hosts": [True, {}],
     "node": [True, 1.5, []],
     "nodes": [True, 1.5, [], {}],
+    "placement": [True, 1.5, [], {}],
     "table": [5, "five", [1]],
     "tables": [5, "five", [1]],
     **{unit: [5, 1.5, True, []] for unit in SCALES},
@@ -180,6 +197,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "host": ["nonsense"],
     "node": ["nonsense", "0..1"],
     "nodes": ["nonsense", "0..1"],
+    "placement": ["nonsense", "0..2"],
     "hosts": ["nonsense", "5..2", "0..99999999"],
 }
 
@@ -394,6 +412,7 @@ def test_required_keys_are_missed(variant: str, link: str, clearway: Clearway, w
         scenario = scenario_for(slot, link)
         if table_in(scenario, slot.table).pop(slot.key, None) in (
             *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
+            "collective",
         ):
             continue  # without it, another variant
         assert slot.path in refused(scenario, clearway, workspace, f"without {slot.path}"), slot

@@ -390,7 +390,7 @@ def test_a_folder_that_imports_one_above_it_is_named() -> None:
     of_a_test = Import(f"{source}model/tests/pfc.rs", f"{source}check/load.rs", 2, "crate::check::load_text")
     [line] = arrows_up([down, up, within, of_a_test])
     assert line.startswith(f"{source}scenario/pfc.rs:7: crate::net::pfc::Pause is of net; ")
-    assert "scenario may import model, topology" in line
+    assert "scenario may import job, model, random, topology" in line
 
 
 def test_every_folder_of_the_simulator_has_its_floor() -> None:

@@ -12,6 +12,7 @@ use serde_json::Value;
 /// Words that the schema does not list: tables, values with units, host lists, and what TOML itself is made of.
 const MORE: &[&str] = &[
     "[[traffic]]\n",
+    "[[job]]\n",
     "[[fault]]\n",
     "[[node]]\n",
     "[[link]]\n",

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError
+    from clearway._clearway import VERSION, Interrupted, LosslessDrop, ScenarioError, Standstill
     from clearway.api import compare, load_run, run, schema
     from clearway.arbiter_planning import plan_arbiter
     from clearway.comparison import Comparison
@@ -39,7 +39,7 @@ else:
 
 
 _EXPORTS = {
-    "clearway._clearway": ["VERSION", "Interrupted", "LosslessDrop", "ScenarioError"],
+    "clearway._clearway": ["VERSION", "Interrupted", "LosslessDrop", "ScenarioError", "Standstill"],
     "clearway.api": ["compare", "load_run", "run", "schema"],
     "clearway.arbiter_planning": ["plan_arbiter"],
     "clearway.comparison": ["Comparison"],
@@ -60,6 +60,7 @@ __all__ = [
     "Run",
     "ScenarioError",
     "Seeds",
+    "Standstill",
     "Sweep",
     "__version__",
     "compare",

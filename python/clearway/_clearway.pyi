@@ -17,6 +17,9 @@ class Interrupted(RuntimeError):  # noqa: N818 - an order, not an error
 class LosslessDrop(RuntimeError):  # noqa: N818 - what happened in the network
     """A frame of a lossless class was dropped, and why."""
 
+class Standstill(RuntimeError):  # noqa: N818 - what happened in the run
+    """A job can never end, and which operations wait for each other."""
+
 class Scenario:
     """One experiment: read, checked, resolved."""
 

@@ -83,7 +83,8 @@ def run(
     finished, whose `missing` lists the others.
 
     Raises `ClearwayError` for an argument that will not do, `ScenarioError` for a scenario that cannot be
-    run, `LosslessDrop` if a lossless class lost a frame, and `Interrupted` if `progress` returned False.
+    run, `LosslessDrop` if a lossless class lost a frame, `Standstill` if a job can never end, and
+    `Interrupted` if `progress` returned False.
     """
     seed, threads, progress = arguments.seed(seed), arguments.threads(threads), arguments.progress(progress)
     keep_partial = arguments.flag("keep_partial", keep_partial)

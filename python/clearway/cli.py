@@ -116,7 +116,7 @@ def _show(error: BaseException) -> bool:
     match error:
         case ClearwayError():
             console.show_error(error.message, error.remedy)
-        case _clearway.ScenarioError() | _clearway.LosslessDrop():
+        case _clearway.ScenarioError() | _clearway.LosslessDrop() | _clearway.Standstill():
             console.show_error(str(error))
         case MemoryError():
             console.show_error(

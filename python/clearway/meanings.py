@@ -106,6 +106,22 @@ FIGURES: Mapping[str, str] = {
         "was completed: up to the next completion, of those from the interval's beginning on, or to the end "
         "of the run."
     ),
+    "unfinished_jobs": (
+        "Jobs of which a rank had not ended its last iteration when the run ended. Not there without a "
+        "`[[job]]`, as the next four."
+    ),
+    "iterations": "Iterations of jobs that all ranks have ended.",
+    "iteration_mean_us": (
+        "The mean time of these iterations: each from the end of the one before, or of the first from the "
+        "job's start, to when its last rank had ended it."
+    ),
+    "iteration_max_us": "The longest of the times of `iteration_mean_us`.",
+    "busbw_gb_per_s": (
+        "The bus bandwidth of collectives as nccl-tests has it, in GB/s of 10^9 bytes: bytes of the whole "
+        "array over the mean time of an iteration, times 2(n-1)/n for an all-reduce of n ranks, (n-1)/n for "
+        "a reduce-scatter, an all-gather or an all-to-all, and 1 for a broadcast or a reduce; the mean over "
+        "the jobs that are collectives."
+    ),
     "queue_mean_bytes": (
         "The mean over time of the bytes that waited at a port, without the frame in transmission: that of "
         "the port where it is largest."

@@ -39,6 +39,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "node": ("node", 'one host by its number, or any node by its name, such as `"tor1"`'),
     "nodes": ("nodes", "a node, or a list of nodes"),
+    "placement": (
+        "placement",
+        '`"packed"`, `"round_robin"`, `"random"`, or a host for each rank, such as `[0, "4..6"]`',
+    ),
     "link": ("link", 'a text of two node names: `"h0-tor0"` for both ways, `"h0>tor0"` for one'),
     "sizes": ("sizes", "the name of a distribution, or of a file that holds one"),
     "file": ("file", "a path, relative to the scenario's own folder"),

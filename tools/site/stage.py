@@ -19,6 +19,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
         "coming_from",
+        "jobs",
         "target_delay",
         "lossless",
         "fastpass",

@@ -10,4 +10,10 @@ create_exception!(
     PyRuntimeError,
     "A frame of a lossless class was dropped, and why."
 );
+create_exception!(
+    clearway,
+    Standstill,
+    PyRuntimeError,
+    "A job can never end, and which operations wait for each other."
+);
 create_exception!(clearway, Interrupted, PyRuntimeError, "The progress function told the run to stop.");

@@ -19,6 +19,10 @@ pub fn host_flows(scenario: &Scenario, most: usize) -> PyResult<Vec<Row>> {
             Beyond::Reads(table) => format!(
                 "traffic[{table}].operation: found \"read\", but agents on hosts do not answer\n  write instead: operation = \"write\""
             ),
+            Beyond::Job(table) => format!(
+                "{}: a job's messages wait for each other, which agents on hosts do not know\n  leave [[job]] out",
+                scenario.path_of_table(table)
+            ),
             Beyond::TooMany(table) => format!(
                 "traffic[{table}]: brings more than the {most} flows and operations that agents on hosts can have\n  shorten \
                  duration, or offer less"

@@ -25,7 +25,7 @@ use clearway_sim::check::{self, Loaded};
 use clearway_sim::model::Protocol;
 use clearway_sim::record::{Progress, Stopped};
 use clearway_sim::scenario;
-use errors::{Interrupted, LosslessDrop, ScenarioError};
+use errors::{Interrupted, LosslessDrop, ScenarioError, Standstill};
 use progress::{now, Observer};
 use pyo3::prelude::*;
 use result::RunResult;
@@ -134,6 +134,7 @@ impl Scenario {
             (Ok(outcome), None) => RunResult::new(py, outcome, wall_s, threads),
             (Err(Stopped::Interrupted), None) => Err(Interrupted::new_err("the run was interrupted")),
             (Err(Stopped::Dropped(drop)), None) => Err(LosslessDrop::new_err(drop)),
+            (Err(Stopped::Standstill(why)), None) => Err(Standstill::new_err(why)),
         }
     }
 }
@@ -202,7 +203,7 @@ fn tables() -> String {
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use super::errors::{Interrupted, LosslessDrop, ScenarioError};
+    use super::errors::{Interrupted, LosslessDrop, ScenarioError, Standstill};
     #[pymodule_export]
     use super::long_link::long_link;
     #[pymodule_export]

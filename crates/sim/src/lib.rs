@@ -3,6 +3,7 @@
 pub mod check;
 pub mod engine;
 pub mod host;
+pub mod job;
 pub mod model;
 pub mod net;
 pub mod random;

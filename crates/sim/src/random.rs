@@ -42,6 +42,8 @@ pub enum Entity {
     /// A choice among equal-cost paths of what arbiters exchange with endpoints and each other; the id is the conversation's
     /// number among all of these.
     ControlPath = 15,
+    /// On which hosts the ranks of a job are; the id is the job's number.
+    JobPlacement = 16,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

@@ -14,8 +14,8 @@ use crate::topology::shape;
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);
 
-/// How often a run looks whether a frame of a lossless class was dropped.
-const DROP_LOOKS: u64 = 100;
+/// How often a run looks whether a frame of a lossless class was dropped, or a job has come to a standstill.
+const LOOKS: u64 = 100;
 
 /// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
 const HOSTS_A_THREAD: usize = 256;
@@ -80,7 +80,8 @@ fn simulate(
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });
-    let drop_grid = (scenario.duration / DROP_LOOKS).max(COMPLETION_GRID);
+    let grid = (scenario.duration / LOOKS).max(COMPLETION_GRID);
+    let has_jobs = scenario.jobs().next().is_some();
     let mut now = Time::ZERO;
     let mut interrupted = false;
     while now < end && !interrupted {
@@ -88,8 +89,9 @@ fn simulate(
             let possible = simulation.not_complete_before().clamp(now, end);
             next_on_grid(possible, COMPLETION_GRID)
         });
-        let look_for_drops = scenario.switches.any_pfc().then(|| now + drop_grid);
-        now = observer.next_look().min(completion.unwrap_or(end)).min(look_for_drops.unwrap_or(end)).min(end);
+        let look_for_drops = scenario.switches.any_pfc().then(|| now + grid);
+        let looks = [completion, look_for_drops, has_jobs.then(|| now + grid)];
+        now = looks.into_iter().flatten().fold(observer.next_look().min(end), Time::min);
         // Asked here too: where little happens, there may be many looks between two of the simulation's questions.
         let asked = proceed(simulation.time().as_ps(), simulation.packet_hops());
         interrupted = asked.is_break() || simulation.run_until(now, &mut proceed).is_break();
@@ -99,6 +101,9 @@ fn simulate(
         now = simulation.time();
         if let Some(drop) = simulation.first_lossless_drop().filter(|_| !scenario.allow_loss) {
             return Err(Stopped::Dropped(drop));
+        }
+        if let Some(why) = simulation.standstill() {
+            return Err(Stopped::Standstill(why));
         }
         if look_for_drops.is_some() {
             simulation.assert_accounts_hold();

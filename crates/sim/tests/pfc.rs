@@ -34,6 +34,7 @@ fn is_lossless(text: &str) -> bool {
             false
         }
         Err(Stopped::Interrupted) => unreachable!("nothing interrupts it"),
+        Err(Stopped::Standstill(why)) => unreachable!("there is no job: {why}"),
     }
 }
 

@@ -46,6 +46,7 @@ _OF_QUIC = frozenset(
 _NOT_ON_HOSTS: Mapping[str, str] = {
     "fault": "[[fault]]: nothing fails on purpose",
     "probe": "[[probe]]: no probes are sent",
+    "job": "[[job]]: messages do not wait for each other",
     "arbiter": "[arbiter]: there is none, and no timeslots",
 }
 
@@ -185,7 +186,7 @@ def plan_of(
 def usual_carrier(scenario: _clearway.Scenario) -> str:
     """Return the carrier of a scenario for which none is named."""
     resolved = json.loads(scenario.resolved)
-    names = {traffic["transport"] for traffic in resolved["traffic"]}
+    names = {table["transport"] for key in ("traffic", "job") for table in resolved.get(key, [])}
     protocols = {resolved["transport"][name]["protocol"] for name in names}
     of_one = {"fastpass": "fastpass:rates", "none": "udp:none", "go_back_n": "udp:go_back_n"}
     return of_one.get(protocols.pop(), "udp:swift") if len(protocols) == 1 else "udp:swift"

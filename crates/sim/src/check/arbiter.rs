@@ -135,7 +135,7 @@ fn check_grants(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
 
 /// An arbiter has a host of its own: its frames to an endpoint have to cross a link.
 fn check_seats(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
-    for (i, traffic) in scenario.traffic.iter().enumerate() {
+    for (i, traffic) in (0..).zip(&scenario.traffic) {
         if !is_fastpass(&scenario.transports[traffic.transport]) {
             continue;
         }
@@ -143,7 +143,7 @@ fn check_seats(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         let is_end = |node: &&u32| pairs.iter().any(|(from, to)| from == *node || to == *node);
         if let Some(host) = arbiters.nodes.iter().find(is_end) {
             let message = format!("host {host} is an arbiter, whose packets have no timeslots: leave it out");
-            r.conflict_at(&format!("traffic[{i}]"), message);
+            r.conflict_at(&scenario.path_of_table(i), message);
         }
     }
 }
@@ -166,7 +166,7 @@ fn check_served(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
         );
         r.conflict_at("arbiter.at", message);
     }
-    for (i, traffic) in scenario.traffic.iter().enumerate() {
+    for (i, traffic) in (0..).zip(&scenario.traffic) {
         if !is_fastpass(&scenario.transports[traffic.transport]) {
             continue;
         }
@@ -177,7 +177,7 @@ fn check_served(r: &Section, scenario: &Scenario, arbiters: &Arbiters) {
                 "host {host} is in another datacenter than the arbiter, which gives timeslots to hosts {first} to {last}: leave it out, \
                  or give this traffic another transport"
             );
-            r.conflict_at(&format!("traffic[{i}]"), message);
+            r.conflict_at(&scenario.path_of_table(i), message);
         }
     }
 }

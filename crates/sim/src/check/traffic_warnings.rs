@@ -25,9 +25,9 @@ fn late_flows(table: &Table<'_>) -> Option<String> {
     let late: Vec<u32> = late.collect();
     let first = late.iter().map(|&member| starts(member)).min()?;
     Some(format!(
-        "traffic[{}]: {} of {members} never start: the run ends at {}, and the first of them would start at {}; lengthen \
+        "{}: {} of {members} never start: the run ends at {}, and the first of them would start at {}; lengthen \
          duration, or let them start earlier",
-        table.number,
+        table.path(),
         late.len(),
         table.scenario.duration.shown(),
         first.since(Time::ZERO).shown(),

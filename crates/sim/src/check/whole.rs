@@ -138,8 +138,8 @@ fn check_end(r: &Section, scenario: &Scenario) {
     if !scenario.stop_when_complete {
         return;
     }
-    for (i, traffic) in scenario.traffic.iter().enumerate().filter(|(_, traffic)| traffic.stop.is_none()) {
+    for (i, traffic) in (0..).zip(&scenario.traffic).filter(|(_, traffic)| traffic.stop.is_none()) {
         let Some(why) = pattern::of(&traffic.pattern).endless() else { continue };
-        r.conflict_at(&format!("traffic[{i}]"), format!("stop_when_complete is set, but {why}"));
+        r.conflict_at(&scenario.path_of_table(i), format!("stop_when_complete is set, but {why}"));
     }
 }

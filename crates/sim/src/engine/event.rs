@@ -37,6 +37,10 @@ pub enum Kind {
     Issue,
     /// A target has served a read; the id is that of the sending end of its answer.
     Answer,
+    /// A rank of a job begins; the id is the rank's.
+    Begin,
+    /// What a rank of a job computes or copies has taken its time; the id is that of the stream on which it does.
+    Elapse,
     /// An agent's timer runs out; the id is the seat's.
     Act,
     /// A PAUSE or RESUME takes effect at the end of a link, whose number is the id.
@@ -50,7 +54,7 @@ pub enum Kind {
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 19] = [
+const KINDS: [Kind; 21] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -65,6 +69,8 @@ const KINDS: [Kind; 19] = [
     Kind::Release,
     Kind::Issue,
     Kind::Answer,
+    Kind::Begin,
+    Kind::Elapse,
     Kind::Act,
     Kind::Pause,
     Kind::Bypass,

@@ -31,7 +31,7 @@ pub struct SendingEnd {
     pub transport: u16,
     /// It waits for the NIC.
     pub waiting: bool,
-    /// It carries writes: operations that are done when they are acknowledged.
+    /// It carries writes, or messages of a job: operations that are done when they are acknowledged.
     pub writes: bool,
 }
 

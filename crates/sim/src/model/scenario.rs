@@ -6,11 +6,12 @@ use super::arbiter::{Arbiters, MOST_CONTROL};
 use super::class::TrafficClass;
 use super::fault::{Bypass, Fault};
 use super::host::HostKinds;
+use super::job::Job;
 use super::network::Network;
 use super::probe::Probe;
 use super::record::Record;
 use super::switch::SwitchKinds;
-use super::traffic::Traffic;
+use super::traffic::{Pattern, Traffic};
 use super::transport::Transport;
 
 /// One experiment.
@@ -40,7 +41,7 @@ pub struct Scenario {
     pub classes: Vec<TrafficClass>,
     /// The transports, in the file's order; traffic refers to them by index.
     pub transports: Vec<Transport>,
-    /// The traffic tables, in the file's order.
+    /// The traffic tables, in the file's order, and behind them the jobs.
     pub traffic: Vec<Traffic>,
     /// What measures the round-trip times of paths, in the file's order.
     pub probes: Vec<Probe>,
@@ -64,6 +65,22 @@ impl Scenario {
     /// Returns whether switches write telemetry into the packets of any transport.
     pub fn has_telemetry(&self) -> bool {
         self.transports.iter().any(|transport| transport.protocol.has_telemetry())
+    }
+
+    /// The jobs, each with the number of its table among those of traffic.
+    pub fn jobs(&self) -> impl Iterator<Item = (u32, &Job)> {
+        (0..).zip(&self.traffic).filter_map(|(number, table)| match &table.pattern {
+            Pattern::Job(job) => Some((number, job)),
+            _ => None,
+        })
+    }
+
+    /// The path of a traffic table in the file: `traffic[0]`, or of a job `job[0]`.
+    pub fn path_of_table(&self, number: u32) -> String {
+        match self.jobs().position(|(table, _)| table == number) {
+            Some(job) => format!("job[{job}]"),
+            None => format!("traffic[{number}]"),
+        }
     }
 
     /// The longest frame that anybody sends, on the wire: a transport without traffic sends none.

@@ -2,9 +2,10 @@
 
 use clearway_proto::units::{Bytes, Span, Time};
 
+use super::job::Job;
 use super::operations::{Arrivals, Offered, Operations};
 
-/// One `[[traffic]]` table.
+/// One `[[traffic]]` table, or one `[[job]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// Who talks to whom, and how much.
@@ -94,6 +95,8 @@ pub enum Pattern {
         /// The flows, one for each line.
         flows: Vec<TraceFlow>,
     },
+    /// The messages of a job.
+    Job(Job),
 }
 
 /// One line of a trace.

@@ -1,6 +1,6 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
-//! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip. With
+//! operation was issued and done. Where there are jobs, also when their iterations began and ended. Where there are probes, also when each of their packets was sent and its round trip. With
 //! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links.
 
 use clearway_proto::units::Span;
@@ -39,6 +39,11 @@ pub fn digest(simulation: &Simulation) -> Digest {
         digest.add(trace);
     }
     simulation.refused_operations().into_iter().for_each(|refused| digest.add(refused));
+    for iteration in simulation.jobs().flat_map(|job| job.iterations) {
+        digest.add(iteration.began.as_ps());
+        digest.add(iteration.ended.as_ps());
+        digest.add(u64::from(iteration.ranks));
+    }
     for (sent, round_trip) in simulation.probes().flatten() {
         digest.add(sent.as_ps());
         digest.add(round_trip.map_or(u64::MAX, Span::as_ps));

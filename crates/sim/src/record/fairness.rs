@@ -72,8 +72,11 @@ impl Fairness {
             let receiver = simulation.receiver(id as u32);
             let stopped =
                 spec.stop.is_some_and(|stop| stop < now) && !matches!(spec.demand, Demand::Sized(_));
-            // What waits for requests, or for operations to come, need not have data.
-            let idle = matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Requests));
+            // What waits for requests, for operations to come, or for other messages, need not have data.
+            let idle = matches!(
+                spec.demand,
+                Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Requests) | Demand::Messages
+            );
             let busy = spec.start <= self.from && receiver.completed_at > now && !stopped && !idle;
             if busy {
                 shares[spec.transport as usize].push((receiver.receiver.payload() - self.payload[id]) as f64);

@@ -7,6 +7,7 @@ pub(crate) mod digest;
 pub mod fairness;
 pub mod fastpass;
 pub mod footprint;
+mod jobs;
 mod measured;
 pub mod observer;
 mod outcome;

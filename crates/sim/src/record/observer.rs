@@ -9,6 +9,7 @@ use super::definitions::Definition;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::fastpass;
+use super::jobs;
 use super::measured::Measured;
 use super::outcome::Outcome;
 use super::pauses;
@@ -95,6 +96,8 @@ impl<'a> Observer<'a> {
         tables.extend(tables::hosts(&measured));
         tables.extend(tables::delays(&measured));
         tables.extend(tables::operations(&measured));
+        tables.extend(jobs::jobs(&measured));
+        tables.extend(jobs::iterations(&measured));
         tables.extend(tables::probes(&measured));
         tables.extend(fastpass::endpoints(&measured));
         tables.extend(fastpass::arbiters(&measured));
@@ -120,6 +123,8 @@ pub fn definitions() -> Vec<Definition> {
         tables::Hosts::DEFINITION,
         tables::Delays::DEFINITION,
         tables::Operations::DEFINITION,
+        jobs::Jobs::DEFINITION,
+        jobs::Iterations::DEFINITION,
         tables::Probes::DEFINITION,
         fastpass::Endpoints::DEFINITION,
         fastpass::Arbiters::DEFINITION,

@@ -74,4 +74,6 @@ pub enum Stopped {
     Interrupted,
     /// A frame of a lossless class was dropped, with the arithmetic of what was missing.
     Dropped(String),
+    /// A job can never end: nothing of it happens any more, and these operations wait for each other.
+    Standstill(String),
 }

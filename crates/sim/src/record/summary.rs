@@ -5,6 +5,7 @@ use clearway_proto::units::Span;
 
 use super::censored::{Bounded, Buckets, Censored, Values};
 use super::fastpass;
+use super::jobs;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
 use super::pauses;
@@ -19,6 +20,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
         entry("measured_until_us", Value::Float(measured.until().as_us_f64())),
     ];
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
+    figures.extend(jobs::figures(measured));
     figures.extend(link_figures(measured));
     figures.extend(host_figures(measured));
     figures.extend(fastpass::figures(measured));

@@ -14,7 +14,7 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
-use super::{arbiter, class, fault, host, network, node, probe, switch, traffic, transport};
+use super::{arbiter, class, fault, host, job, network, node, probe, switch, traffic, transport};
 use crate::model::{Arbiters, Network, Probe, Record, Scenario, Traffic, TrafficClass, Transport};
 use crate::topology::shape;
 
@@ -56,7 +56,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         transports: transports.as_deref(),
         base,
     };
-    let traffic = r.list("traffic", "Who talks to whom.", true, |r| traffic::read(r, &scene));
+    let traffic = read_traffic(r, &scene, seed);
     let measure_until = read_measure_until(r, [warmup, duration], traffic.as_deref());
     // A network that is too large for memory is not built to look its names up: the check at the end says so.
     let fits = |net: &&Network| fits(net, classes.as_ref().map_or(0, Vec::len));
@@ -95,6 +95,20 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         record,
     };
     Some(scenario)
+}
+
+/// Reads who talks to whom: the traffic tables, and behind them the jobs. There is at least one.
+fn read_traffic(r: &mut Section, scene: &Scene, seed: u64) -> Option<Vec<Traffic>> {
+    let traffic = r.list("traffic", "Who talks to whom.", false, |r| traffic::read(r, scene));
+    let doc = "Jobs: ranks on hosts that send, receive and compute, each operation when those that it waits for are done.";
+    let jobs = r.list("job", doc, false, |r| job::read(r, scene));
+    if !r.given("traffic") && !r.given("job") {
+        r.report_missing("traffic", "at least one [[traffic]] or [[job]]".into());
+        return None;
+    }
+    let mut tables = traffic?;
+    tables.extend(job::place(jobs?, seed));
+    Some(tables)
 }
 
 /// Reads the transports, each with its name.

@@ -4,6 +4,7 @@
 
 pub(crate) mod arbiter;
 pub(crate) mod class;
+mod collective;
 pub(crate) mod document;
 pub(crate) mod error;
 pub(crate) mod experiment;
@@ -15,6 +16,7 @@ pub(crate) mod host;
 mod host_interrupts;
 mod host_queue;
 mod hosts;
+mod job;
 pub(crate) mod key;
 mod link;
 pub(crate) mod names;

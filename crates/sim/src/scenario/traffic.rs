@@ -19,7 +19,7 @@ use crate::topology::shape;
 pub(crate) const MAX_PACKETS: u128 = 1 << 31;
 
 /// The longest start, stop or stagger.
-const LONGEST: Span = Span::from_secs(1000);
+pub(crate) const LONGEST: Span = Span::from_secs(1000);
 
 /// What the traffic tables refer to. Parts that are wrong in the file are missing here; what depends on them is
 /// then not checked.
@@ -93,7 +93,8 @@ fn active(scene: &Scene, start: Time, stop: Option<Time>) -> Option<Span> {
     Some(stop.map_or(end, |stop| stop.min(end)).since(start))
 }
 
-fn read_transport(r: &mut Section, scene: &Scene) -> Option<usize> {
+/// Reads the transport of a table: the only one where there is one.
+pub(crate) fn read_transport(r: &mut Section, scene: &Scene) -> Option<usize> {
     let form = Form {
         name: "transport",
         doc: "NAME of the [transport.NAME] that carries it.",
@@ -166,6 +167,13 @@ pub(crate) struct PatternReader<'a> {
     scene: &'a Scene<'a>,
     transport: Option<usize>,
     active: Option<Span>,
+}
+
+impl<'a> PatternReader<'a> {
+    /// A reader of the keys of a table that has this transport.
+    pub(crate) fn new(scene: &'a Scene<'a>, transport: Option<usize>) -> PatternReader<'a> {
+        PatternReader { scene, transport, active: None }
+    }
 }
 
 impl PatternReader<'_> {

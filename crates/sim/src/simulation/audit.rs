@@ -19,6 +19,7 @@ impl Simulation {
         self.assert_pauses_balance();
         self.assert_payload_is_whole();
         self.assert_operations_balance();
+        self.assert_jobs_balance();
         let pooled = self.frames_under_way().filter(|frame| frame.meta.contains(Meta::POOLED)).count();
         let parcels: usize = self.domains.iter().map(|domain| domain.out.parcels.len()).sum();
         assert_eq!(parcels, pooled, "what frames carry has leaked from its pool");

@@ -9,6 +9,8 @@ use super::domain::{Domain, NodeState};
 use super::domain_index::DomainIndex;
 use super::fabric::Fabric;
 use super::hosts::{HostState, Hosts, NONE};
+use super::job_plan::job_plans;
+use super::jobs::Jobs;
 use super::operations::Operations;
 use super::out::Out;
 use super::outbox::{Exits, Outbox};
@@ -62,6 +64,8 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
         splits_rtt: !scenario.hosts.all_ideal(),
         classes_of: classes_of(scenario, &specs, control.as_ref()),
         classes: scenario.classes.len(),
+        jobs: job_plans(scenario, &specs, &partition),
+        job_starts: scenario.jobs().map(|(table, _)| scenario.traffic[table as usize].start.0).collect(),
         graph,
         partition,
         routes,
@@ -170,6 +174,8 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
         domain.starts.make_contiguous().sort_unstable();
         domain.hosts.operations = Operations::new(scenario, plan, domain.number);
         domain.hosts.plan_operations(plan, &mut domain.out);
+        domain.hosts.jobs = Jobs::new(scenario, plan, domain.number);
+        domain.hosts.plan_jobs(plan, &mut domain.out);
     }
     domains
 }
@@ -219,6 +225,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuild
         slots: Vec::new(),
         offers: Vec::new(),
         operations: Operations::default(),
+        jobs: Jobs::default(),
         incomplete: 0,
     };
     Domain {
@@ -279,7 +286,7 @@ fn seat_probes(scenario: &Scenario, plan: &Plan, domains: &mut [Domain]) {
 fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec, sender: AnySender) {
     let end = domain.hosts.senders.len() as u32;
     // Others are set going by operations.
-    if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers)) {
+    if !matches!(spec.demand, Demand::OpenLoop(_) | Demand::ClosedLoop(Part::Answers) | Demand::Messages) {
         domain.starts.push_back((spec.start, end));
     }
     if let (Some(stop), Demand::Endless) = (spec.stop, spec.demand) {
@@ -298,7 +305,7 @@ fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec, send
         next_waiting: NO_FLOW,
         transport: spec.transport as u16,
         waiting: false,
-        writes: spec.demand.part() == Some(Part::Writes),
+        writes: spec.demand.part() == Some(Part::Writes) || spec.demand == Demand::Messages,
     });
 }
 

@@ -237,6 +237,8 @@ impl Domain {
             Kind::Release => self.release_batch(plan, host),
             Kind::Issue => self.issue_next(plan, host, event.id()),
             Kind::Answer => self.answer(plan, host, event.id(), 1),
+            Kind::Begin => self.begin_rank(plan, host, event.id()),
+            Kind::Elapse => self.end_work(plan, host, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
             Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire => {
                 if self.fabric.control_flow(plan, &mut self.out, event) {

@@ -3,6 +3,7 @@
 use clearway_proto::transport::Ack;
 use clearway_proto::units::Time;
 
+use super::jobs::Jobs;
 use super::operations::Operations;
 use super::out::Out;
 use super::plan::Plan;
@@ -35,6 +36,8 @@ pub(super) struct Hosts {
     /// What each sending end has offered to be sent in timeslots; empty where no host has an endpoint.
     pub offers: Vec<Offer>,
     pub operations: Operations,
+    /// The ranks of jobs that are here.
+    pub jobs: Jobs,
     /// Sized flows that end in this domain and are not complete.
     pub incomplete: usize,
 }

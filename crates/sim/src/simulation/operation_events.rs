@@ -75,6 +75,16 @@ impl Hosts {
 }
 
 impl Domain {
+    /// The oldest operations of a sending end are done, as they are acknowledged: writes, or messages of a job.
+    pub(super) fn end_acknowledged(&mut self, plan: &Plan, host: u32, end: u32, done: u32) {
+        let flow = self.hosts.senders[end as usize].flow;
+        if plan.specs[flow as usize].demand == Demand::Messages {
+            self.end_messages(plan, host, end, done);
+        } else {
+            self.hosts.end_operations(plan, &mut self.out, end, done);
+        }
+    }
+
     /// An initiator's next operation is due.
     pub(super) fn issue_next(&mut self, plan: &Plan, host: u32, initiator: u32) {
         let first = self.hosts.operations.initiators[initiator as usize].first_channel;
@@ -113,6 +123,7 @@ impl Domain {
                 self.hosts.end_operations(plan, &mut self.out, asking, messages);
                 self.serve(plan, host, asking);
             }
+            None if spec.demand == Demand::Messages => self.take_job_messages(plan, host, flow, messages),
             Some(Part::Writes) | None => {}
         }
     }

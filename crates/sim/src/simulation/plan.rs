@@ -2,10 +2,11 @@
 //! owns what.
 
 use clearway_proto::transport::Path;
-use clearway_proto::units::{Bytes, Rate, Span};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::control_plan::ControlPlan;
 use super::domain_index::DomainIndex;
+use super::job_plan::JobPlan;
 use super::partition::Partition;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Frame, Meta};
@@ -41,6 +42,10 @@ pub struct Plan {
     pub receivers: Vec<DomainIndex>,
     /// The probes, by number. Their conversations follow those of the flows.
     pub probes: Vec<ProbePlan>,
+    /// The jobs, by number; their tables of traffic come last.
+    pub jobs: Vec<JobPlan>,
+    /// When the ranks of each job begin.
+    pub job_starts: Vec<Time>,
     /// Who exchanges Fastpass's control packets; none where there is no arbiter.
     pub control: Option<ControlPlan>,
     /// What the flows of each transport have in common.
@@ -98,6 +103,12 @@ impl Plan {
         let spec = &self.specs[flow as usize];
         let maker = &self.makers[spec.transport as usize];
         maker.slotted && sized(spec).is_none_or(|bytes| bytes.get() > maker.unscheduled)
+    }
+
+    /// The job whose messages a flow carries. Panics where it carries none.
+    pub fn job_of(&self, flow: u32) -> &JobPlan {
+        let table = self.specs[flow as usize].table;
+        &self.jobs[(table - self.jobs[0].table) as usize]
     }
 
     /// Who exchanges control packets. Panics where there is no arbiter.

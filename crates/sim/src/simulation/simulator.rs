@@ -13,7 +13,7 @@ use crate::engine::agenda::Agenda;
 use crate::engine::batches::Batches;
 use crate::engine::calendar::Calendar;
 use crate::model::Scenario;
-use crate::traffic::FlowSpec;
+use crate::traffic::{Demand, FlowSpec};
 
 /// Events of a domain between two looks at whether to go on.
 const CHECK_EVERY: u64 = 8192;
@@ -106,9 +106,10 @@ fn run_alone(
 
 /// Returns when the last flow with a size starts and the last without one stops; those that have no stop either never end.
 fn no_end_before(specs: &[FlowSpec]) -> Time {
+    // A job's flow ends with its job, which is asked.
     let each = specs.iter().map(|spec| match sized(spec) {
-        Some(_) => spec.start,
-        None => spec.stop.unwrap_or(Time::NEVER),
+        None if spec.demand != Demand::Messages => spec.stop.unwrap_or(Time::NEVER),
+        _ => spec.start,
     });
     each.max().unwrap_or(Time::ZERO)
 }

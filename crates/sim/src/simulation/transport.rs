@@ -164,7 +164,7 @@ impl Domain {
         let (completed, wants) = sender.sender.handle_ack(now, received, &ack);
         let waits = sender.waiting;
         if completed > 0 && sender.writes {
-            self.hosts.end_operations(plan, &mut self.out, end, completed);
+            self.end_acknowledged(plan, host, end, completed);
             return self.serve(plan, host, end);
         }
         self.serve_wants(plan, host, end, waits, wants);
@@ -187,7 +187,7 @@ impl Domain {
             Demand::Sized(bytes) => sender.sender.handle_message(bytes),
             Demand::Endless => sender.sender.handle_endless(),
             Demand::ClosedLoop(_) => self.hosts.start_loop(plan, &mut self.out, end),
-            Demand::OpenLoop(_) => {}
+            Demand::OpenLoop(_) | Demand::Messages => {}
         }
         self.serve(plan, host, end);
     }

@@ -281,9 +281,11 @@ impl Simulation {
         self.time
     }
 
-    /// Returns whether every sized flow has arrived whole, every other has stopped, and no operation is open.
+    /// Returns whether every sized flow has arrived whole, every other has stopped, no operation is open, and
+    /// all jobs are over.
     pub fn all_complete(&self) -> bool {
         self.time >= self.no_end_before
+            && self.jobs_are_over()
             && self
                 .domains
                 .iter()

@@ -33,6 +33,8 @@ pub enum Demand {
     ClosedLoop(Part),
     /// Its part of the operations of an open loop.
     OpenLoop(Part),
+    /// The messages of a job from one rank to another.
+    Messages,
 }
 
 /// What a flow carries of its operations. A flow of answers follows its flow of requests, in number too.
@@ -51,7 +53,7 @@ impl Demand {
     pub fn part(self) -> Option<Part> {
         match self {
             Demand::ClosedLoop(part) | Demand::OpenLoop(part) => Some(part),
-            Demand::Sized(_) | Demand::Endless => None,
+            Demand::Sized(_) | Demand::Endless | Demand::Messages => None,
         }
     }
 }

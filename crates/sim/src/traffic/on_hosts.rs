@@ -40,6 +40,8 @@ pub struct HostFlow {
 pub enum Beyond {
     /// This traffic table reads: an agent does not answer.
     Reads(u32),
+    /// This traffic table is a job, whose messages wait for each other.
+    Job(u32),
     /// With this traffic table there are more flows than were asked for at most.
     TooMany(u32),
 }
@@ -68,6 +70,7 @@ pub fn on_hosts(scenario: &Scenario, most: usize) -> Result<Vec<HostFlow>, Beyon
                 taken
             }
             Demand::ClosedLoop(_) | Demand::OpenLoop(_) => return Err(Beyond::Reads(spec.table)),
+            Demand::Messages => return Err(Beyond::Job(spec.table)),
             Demand::Sized(_) | Demand::Endless => {
                 flows.push(host_flow(scenario, &specs, first));
                 1
@@ -90,7 +93,7 @@ fn host_flow(scenario: &Scenario, specs: &[FlowSpec], number: usize) -> HostFlow
     let (bytes, stop) = match spec.demand {
         // A flow with a size goes on until it is complete.
         Demand::Sized(bytes) => (Some(bytes), None),
-        Demand::Endless => (None, spec.stop),
+        Demand::Endless | Demand::Messages => (None, spec.stop),
         Demand::ClosedLoop(_) | Demand::OpenLoop(_) => (loop_bytes(spec.table), spec.stop),
     };
     HostFlow {

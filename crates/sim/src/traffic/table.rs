@@ -22,6 +22,11 @@ impl Table<'_> {
         scenario.traffic.iter().zip(0..).map(move |(traffic, number)| Table { scenario, number, traffic })
     }
 
+    /// The path of the table in the file.
+    pub fn path(&self) -> String {
+        self.scenario.path_of_table(self.number)
+    }
+
     /// The random stream of this member of the table.
     pub(super) fn stream(&self, kind: Entity, index: u32) -> Stream {
         Stream::new(self.scenario.seed, kind, in_table(self.number, index))

@@ -147,6 +147,7 @@ fn run(case: &Case, run: Run, most_hops: u64) -> Result<Option<Result<Outcome, S
             // It was said before.
             Err(Stopped::Dropped(_)) if loaded.warnings.iter().any(|said| said.contains("pfc_xon")) => None,
             Err(Stopped::Dropped(why)) => panic!("a lossless class has lost a frame: {why}"),
+            Err(Stopped::Standstill(why)) => panic!("a job stands still: {why}"),
         }
     })
     .map_err(|message| {

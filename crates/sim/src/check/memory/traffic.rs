@@ -33,13 +33,13 @@ fn bytes(table: &Table<'_>, flows: f64) -> f64 {
 
 /// The shares of a table's flows, of operations that are open, and of those that are recorded.
 pub(super) fn shares(table: &Table<'_>) -> Vec<Share> {
-    let (pattern, number) = (pattern::of(&table.traffic.pattern), table.number);
+    let (pattern, path) = (pattern::of(&table.traffic.pattern), table.path());
     let flows = flows(table);
     let (key, remedy) = pattern.blame();
     let mut shares = vec![Share {
         bytes: bytes(table, flows) + pattern.list_bytes(),
         what: format!("{flows:.0} flows"),
-        key: format!("traffic[{number}].{key}"),
+        key: format!("{path}.{key}"),
         remedy,
     }];
     let Some(OperationCount { channels, open, all, key, remedy }) = pattern.operation_count(table) else {
@@ -48,7 +48,7 @@ pub(super) fn shares(table: &Table<'_>) -> Vec<Share> {
     shares.push(Share {
         bytes: channels * CHANNEL + open * OPEN_OPERATION,
         what: format!("{open:.0} operations that can be open"),
-        key: format!("traffic[{number}].{key}"),
+        key: format!("{path}.{key}"),
         remedy,
     });
     if table.scenario.record.operations {

@@ -36,6 +36,7 @@ fn forms() -> Vec<Form> {
     add(&["record"], at(&["record"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
+    add(&["job"], at(&["job"])["items"].clone());
     add(&["probe"], at(&["probe"])["items"].clone());
     add(&["arbiter"], at(&["arbiter"]));
     add(&["fault"], at(&["fault"])["items"].clone());
@@ -86,7 +87,7 @@ fn file(form: &Form, table: Table) -> Json {
     }
     match form.path {
         [] => table.into_iter().for_each(|(key, value)| file[key] = value),
-        [list @ ("traffic" | "probe" | "fault")] => file[*list] = json!([table]),
+        [list @ ("traffic" | "job" | "probe" | "fault")] => file[*list] = json!([table]),
         [name] => file[*name] = table.into(),
         [outer, inner] => file[*outer] = json!({ *inner: table }),
         _ => panic!("{:?}", form.path),
@@ -98,7 +99,7 @@ fn file(form: &Form, table: Table) -> Json {
 fn path(form: &Form, key: &str) -> String {
     match form.path {
         [] => key.into(),
-        [list @ ("traffic" | "probe" | "fault")] => format!("{list}[0].{key}"),
+        [list @ ("traffic" | "job" | "probe" | "fault")] => format!("{list}[0].{key}"),
         path => format!("{}.{key}", path.join(".")),
     }
 }
@@ -113,12 +114,17 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
         (["traffic"], "rate") => json!("50k/s"),
         (["host", _], "hosts") => json!("1..3"),
+        (["job"], "file") => json!("j.goal"),
+        (["job"], "hosts") => json!("0..4"),
+        (["job"], "start") => json!("1us"),
+        (["job"], "placement") => json!("round_robin"),
+        (["job"], "local_rate") => json!("1Tbps"),
         (["probe"], "from") => json!("tor0"),
         (["arbiter"], "at") => json!(["h3", "tor0"]),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
-        (["network"], "hosts") | (_, "k" | "window") => json!(4),
+        (["network"], "hosts") | (_, "k" | "window" | "ranks" | "group_size") => json!(4),
         (_, "long_km") => json!(80.0),
         (_, "bottleneck" | "rate" | "ai_rate" | "hai_rate" | "min_rate") => json!("10Gbps"),
         (_, "cnp_interval" | "alpha_timer" | "decrease_interval" | "increase_timer") => json!("50us"),
@@ -169,7 +175,8 @@ fn values(form: &Form) -> impl Iterator<Item = (&String, &Json)> {
 fn folder(test: &str) -> Folder {
     let net = "node = [{ name = \"a\", role = \"host\" }, { name = \"b\", role = \"host\" }, { name = \"s\", role = \"tor\" }]
         link = [{ ends = [\"a\", \"s\"] }, { ends = [\"b\", \"s\"] }]";
-    Folder::new(test, &[("net.toml", net), ("t.csv", "start,from,to,bytes\n1us,0,1,1kB\n")])
+    let job = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n";
+    Folder::new(test, &[("net.toml", net), ("t.csv", "start,from,to,bytes\n1us,0,1,1kB\n"), ("j.goal", job)])
 }
 
 fn problems(folder: &Folder, file: &Json) -> Vec<Problem> {
@@ -191,8 +198,8 @@ fn every_key_of_every_form_is_accepted() {
     let forms = forms();
     let transports = READERS.len();
     // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 4
-    // faults, and 6 tables without a choice.
-    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 4 + 6);
+    // faults, 7 collectives and jobs from files, and 6 tables without a choice.
+    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 4 + 8 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -212,6 +219,7 @@ fn required_keys_are_required_and_no_others() {
             // What another key of the form refers to is no less optional; of rate and load one is required.
             if ["sharing", "ecn", "pfc", "model", "operation"].contains(&key.as_str())
                 || (key == "rate" && form.path == ["traffic"])
+                || (key == "kind" && form.path == ["job"])
             {
                 continue;
             }
@@ -285,6 +293,9 @@ fn every_key_refuses_another_unit_and_none() {
                 "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
                 "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
                 "nodes" => &[json!("nobody"), json!([]), json!(["h0", "h0"]), json!([1.5]), json!(99)],
+                "placement" => {
+                    &[json!("nothing"), json!([]), json!([99]), json!(["3..1"]), json!([1.5]), json!(1)]
+                }
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
                 "link" => &[json!("h0"), json!("h0-h9")],
@@ -379,7 +390,7 @@ fn tables_of_hosts_have_the_keys_of_the_default_and_their_hosts() {
 fn defaults_stand_in_the_schema() {
     let schema = schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    assert_eq!(schema["required"], json!(["format", "name", "duration", "network", "transport", "traffic"]));
+    assert_eq!(schema["required"], json!(["format", "name", "duration", "network", "transport"]));
     let star = &variants(&schema["properties"]["network"])[0];
     assert_eq!(star["properties"]["delay"]["default"], "1us");
     assert_eq!(star["properties"]["topology"]["const"], "star");

@@ -6,6 +6,7 @@ mod all_to_all;
 mod closed_loop;
 mod contract;
 mod incast;
+mod job;
 mod loops;
 mod open_loop;
 mod permutation;
@@ -38,6 +39,7 @@ pub fn of(pattern: &Pattern) -> Box<dyn TrafficPattern + '_> {
             let (arrivals, offered, backlog) = (*arrivals, *offered, *backlog);
             Box::new(open_loop::OpenLoop { operations, arrivals, offered, backlog })
         }
+        Pattern::Job(job) => Box::new(job::Messages { job }),
         Pattern::Trace { flows } => Box::new(trace::Trace { flows }),
     }
 }

@@ -1,0 +1,275 @@
+//! Makes graphs of operations.
+
+use clearway_proto::units::Span;
+
+use crate::model::{Channel, Follower, Operation, OperationGraph, Origin, Pair};
+
+/// The most operations of a job, and the most dependencies: some 2 GB of memory.
+pub const MOST_OPERATIONS: u64 = 1 << 25;
+
+/// An operation before its channel is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draft {
+    /// A message to another rank.
+    Send {
+        /// The rank that it goes to.
+        to: u32,
+        /// Its tag.
+        tag: u32,
+        /// Its size.
+        bytes: u64,
+    },
+    /// A message from another rank.
+    Recv {
+        /// The rank that it comes from.
+        from: u32,
+        /// Its tag.
+        tag: u32,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Something that takes time.
+    Calc {
+        /// The processor that does it, by the name that the rank gives it.
+        cpu: u32,
+        /// How long it takes.
+        time: Span,
+    },
+}
+
+/// An operation that waits for another one of its rank.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    before: u32,
+    after: u32,
+    after_start: bool,
+}
+
+/// The operations of a rank, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct RankDraft {
+    drafts: Vec<Draft>,
+    edges: Vec<Edge>,
+    origins: Vec<Origin>,
+}
+
+/// Something that no job can be made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line of the file; 0 where it is no line's.
+    pub line: u32,
+    /// What is wrong, and what to do about it.
+    pub message: String,
+}
+
+/// The ranks of a job, whose operations are being listed.
+#[derive(Clone, Debug, Default)]
+pub struct GraphBuilder {
+    /// The ranks.
+    pub ranks: Vec<RankDraft>,
+}
+
+impl RankDraft {
+    /// Adds an operation, and gives its number.
+    pub fn add(&mut self, draft: Draft) -> u32 {
+        self.drafts.push(draft);
+        self.drafts.len() as u32 - 1
+    }
+
+    /// Adds an operation of a file.
+    pub fn add_from(&mut self, draft: Draft, origin: Origin) -> u32 {
+        self.origins.push(origin);
+        self.add(draft)
+    }
+
+    /// Lets an operation wait for the end of another one.
+    pub fn require(&mut self, after: u32, before: u32) {
+        self.edges.push(Edge { before, after, after_start: false });
+    }
+
+    /// Lets an operation wait for the start of another one.
+    pub fn require_start(&mut self, after: u32, before: u32) {
+        self.edges.push(Edge { before, after, after_start: true });
+    }
+
+    /// Lets an operation wait for the end of each of these.
+    pub fn require_all(&mut self, after: u32, before: impl IntoIterator<Item = u32>) {
+        for before in before {
+            self.require(after, before);
+        }
+    }
+}
+
+impl GraphBuilder {
+    /// A job of this number of ranks, which do nothing yet.
+    pub fn new(ranks: u32) -> GraphBuilder {
+        GraphBuilder { ranks: vec![RankDraft::default(); ranks as usize] }
+    }
+
+    /// The graph. Every message has to have a receive of its size, and every receive a message.
+    ///
+    /// # Errors
+    /// Too many operations, a rank that does not exist or is its own partner, and messages without their receives.
+    pub fn build(self) -> Result<OperationGraph, Problem> {
+        let operations: usize = self.ranks.iter().map(|rank| rank.drafts.len()).sum();
+        let edges: usize = self.ranks.iter().map(|rank| rank.edges.len()).sum();
+        if operations.max(edges) as u64 > MOST_OPERATIONS {
+            let message = format!(
+                "{operations} operations with {edges} dependencies; the most is {MOST_OPERATIONS} of each: use fewer ranks or chunks"
+            );
+            return Err(Problem { line: 0, message });
+        }
+        let mut graph = OperationGraph::default();
+        self.list_channels(&mut graph)?;
+        self.list_operations(&mut graph);
+        self.list_followers(&mut graph);
+        graph.origins = self.ranks.into_iter().flat_map(|rank| rank.origins).collect();
+        match_sizes(&graph)?;
+        count_messages(&mut graph)?;
+        Ok(graph)
+    }
+
+    fn list_channels(&self, graph: &mut OperationGraph) -> Result<(), Problem> {
+        let ranks = self.ranks.len() as u32;
+        let mut channels = Vec::new();
+        for (own, rank) in (0..).zip(&self.ranks) {
+            for (number, draft) in rank.drafts.iter().enumerate() {
+                let (from, to, tag) = match *draft {
+                    Draft::Send { to, tag, .. } => (own, to, tag),
+                    Draft::Recv { from, tag, .. } => (from, own, tag),
+                    Draft::Calc { .. } => continue,
+                };
+                let line = rank.origins.get(number).map_or(0, |origin| origin.line);
+                if from.max(to) >= ranks {
+                    let message =
+                        format!("found rank {}, expected one from 0 to {}", from.max(to), ranks - 1);
+                    return Err(Problem { line, message });
+                }
+                if from == to {
+                    let message = format!("rank {own} exchanges a message with itself: name another rank");
+                    return Err(Problem { line, message });
+                }
+                channels.push(Channel { to, from, tag });
+            }
+        }
+        channels.sort_unstable();
+        channels.dedup();
+        let firsts = |of: &dyn Fn(u32) -> usize| (0..=ranks).map(|rank| of(rank) as u32).collect();
+        graph.first_channel = firsts(&|rank| channels.partition_point(|channel| channel.to < rank));
+        let mut pairs: Vec<(u32, u32)> = channels.iter().map(|channel| (channel.from, channel.to)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        graph.first_pair = firsts(&|rank| pairs.partition_point(|pair| pair.0 < rank));
+        let pair_of = |channel: &Channel| pairs.partition_point(|pair| *pair < (channel.from, channel.to));
+        graph.pair_of = channels.iter().map(|channel| pair_of(channel) as u32).collect();
+        graph.pairs = pairs.into_iter().map(|(from, to)| Pair { from, to, messages: 0, bytes: 0 }).collect();
+        graph.channels = channels;
+        Ok(())
+    }
+
+    fn list_operations(&self, graph: &mut OperationGraph) {
+        let find = |graph: &OperationGraph, channel: Channel| {
+            graph.channels.partition_point(|other| *other < channel) as u32
+        };
+        for (own, rank) in (0..).zip(&self.ranks) {
+            graph.first_operation.push(graph.operations.len() as u32);
+            let mut cpus: Vec<u32> = Vec::new();
+            for draft in &rank.drafts {
+                let operation = match *draft {
+                    Draft::Send { to, tag, bytes } => {
+                        Operation::Send { channel: find(graph, Channel { to, from: own, tag }), bytes }
+                    }
+                    Draft::Recv { from, tag, bytes } => {
+                        Operation::Recv { channel: find(graph, Channel { to: own, from, tag }), bytes }
+                    }
+                    Draft::Calc { cpu, time } => {
+                        let stream = cpus.iter().position(|other| *other == cpu).unwrap_or_else(|| {
+                            cpus.push(cpu);
+                            cpus.len() - 1
+                        });
+                        Operation::Calc { stream: stream as u32, time }
+                    }
+                };
+                graph.operations.push(operation);
+            }
+            graph.streams.push(cpus.len() as u32);
+        }
+        graph.first_operation.push(graph.operations.len() as u32);
+    }
+
+    fn list_followers(&self, graph: &mut OperationGraph) {
+        graph.requirements = vec![0; graph.operations.len()];
+        for (rank, &first) in self.ranks.iter().zip(&graph.first_operation) {
+            let mut edges = rank.edges.clone();
+            edges.sort_by_key(|edge| edge.before);
+            let mut rest = edges.as_slice();
+            for before in 0..rank.drafts.len() as u32 {
+                graph.first_follower.push(graph.followers.len() as u32);
+                let count = rest.iter().take_while(|edge| edge.before == before).count();
+                for edge in &rest[..count] {
+                    let operation = first + edge.after;
+                    graph.requirements[operation as usize] += 1;
+                    graph.followers.push(Follower { operation, after_start: edge.after_start });
+                }
+                rest = &rest[count..];
+            }
+        }
+        graph.first_follower.push(graph.followers.len() as u32);
+    }
+}
+
+/// Every message has a receive of its size. In which order they meet is known when they happen, so the sizes are compared as
+/// sets.
+fn match_sizes(graph: &OperationGraph) -> Result<(), Problem> {
+    let (mut sends, mut receives) = (Vec::new(), Vec::new());
+    for (number, operation) in (0..).zip(&graph.operations) {
+        match *operation {
+            Operation::Send { channel, bytes } => sends.push((channel, bytes, number)),
+            Operation::Recv { channel, bytes } => receives.push((channel, bytes, number)),
+            Operation::Calc { .. } => (),
+        }
+    }
+    sends.sort_unstable();
+    receives.sort_unstable();
+    let (mut send, mut receive) = (sends.iter().peekable(), receives.iter().peekable());
+    let alone = |number: u32, what: &str| {
+        let line = graph.origins.get(number as usize).map_or(0, |origin| origin.line);
+        let message = format!(
+            "{} {what}: every send needs a recv of the same ranks, tag and size, and every recv a send",
+            graph.name(number)
+        );
+        Err(Problem { line, message })
+    };
+    loop {
+        match (send.peek().copied(), receive.peek().copied()) {
+            (None, None) => return Ok(()),
+            (Some(one), Some(other)) if (one.0, one.1) == (other.0, other.1) => {
+                send.next();
+                receive.next();
+            }
+            (Some(one), other) if other.is_none_or(|other| (one.0, one.1) < (other.0, other.1)) => {
+                return alone(one.2, "is never received");
+            }
+            (_, other) => {
+                let number = other.map_or(0, |other| other.2);
+                return alone(number, "waits for a message that nobody sends");
+            }
+        }
+    }
+}
+
+/// Counts the messages and the bytes of each pair.
+fn count_messages(graph: &mut OperationGraph) -> Result<(), Problem> {
+    for number in 0..graph.operations.len() {
+        let Operation::Send { channel, bytes } = graph.operations[number] else { continue };
+        let pair = &mut graph.pairs[graph.pair_of[channel as usize] as usize];
+        pair.messages += 1;
+        let Some(sum) = pair.bytes.checked_add(bytes.max(1)) else {
+            let line = graph.origins.get(number).map_or(0, |origin| origin.line);
+            let message = format!("all messages to this rank make more than {} bytes: send less", u64::MAX);
+            return Err(Problem { line, message });
+        };
+        pair.bytes = sum;
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! The ranks of jobs in a domain: where each is in its operations, and what of it is under way.
+
+use std::collections::VecDeque;
+
+use clearway_proto::units::Time;
+
+use super::job_plan::{JobPlan, NO_FLOW};
+use super::plan::Plan;
+use crate::job::Rank;
+use crate::model::Scenario;
+
+/// The ranks that are in a domain.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    pub(super) ranks: Vec<RankHere>,
+    /// The rank and its stream of each stream; the last stream of a rank copies messages to ranks on the same host.
+    pub(super) streams: Vec<(u32, u32)>,
+    /// Ranks that may have something to do.
+    pub(super) awake: VecDeque<u32>,
+    /// How far each job is here.
+    pub(super) progress: Vec<JobProgress>,
+}
+
+/// A rank at its host.
+#[derive(Debug)]
+pub(super) struct RankHere {
+    pub rank: Rank,
+    /// Number of its job.
+    pub job: u32,
+    /// Its number in the job.
+    pub number: u32,
+    /// The first of its streams.
+    pub first_stream: u32,
+    /// Messages to ranks on its host that wait to be copied; the first is being copied.
+    pub copies: VecDeque<u32>,
+    /// What it sends to each rank that it sends to.
+    pub outgoing: Vec<Outgoing>,
+    /// Each pair in which it receives, with the messages that have arrived.
+    pub incoming: Vec<(u32, u64)>,
+    /// The iteration in which it is, from 0 on; as many as there are when it is done.
+    pub iteration: u32,
+    /// Its first iteration has begun.
+    pub has_begun: bool,
+}
+
+/// What a rank sends to another one.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// The sending end; meaningless within a host.
+    pub end: u32,
+    /// Messages sent.
+    pub messages: u64,
+    /// Sends that have not been acknowledged, oldest first.
+    pub open: VecDeque<u32>,
+    /// Bytes handed to the transport.
+    pub issued: u64,
+    /// Bytes acknowledged.
+    pub acknowledged: u64,
+}
+
+/// How far a job is in a domain.
+#[derive(Debug, Default)]
+pub(super) struct JobProgress {
+    pub iterations: Vec<IterationRecord>,
+    /// Ranks that have not begun, sends that are not acknowledged, and what is being computed or copied.
+    pub active: u64,
+    /// Ranks that are through with all iterations.
+    pub finished: u32,
+}
+
+/// An iteration of a job, as far as its ranks are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationRecord {
+    /// When the first rank began it.
+    pub began: Time,
+    /// When the last rank so far ended it.
+    pub ended: Time,
+    /// Ranks that have ended it.
+    pub ranks: u32,
+}
+
+impl IterationRecord {
+    const NONE: IterationRecord = IterationRecord { began: Time::NEVER, ended: Time::ZERO, ranks: 0 };
+
+    /// Takes in what another domain knows of the same iteration.
+    pub(super) fn merge(&mut self, other: &IterationRecord) {
+        self.began = self.began.min(other.began);
+        self.ended = self.ended.max(other.ended);
+        self.ranks += other.ranks;
+    }
+}
+
+impl JobProgress {
+    /// The record of an iteration, which is made if it is the first that is known of it.
+    fn iteration(&mut self, number: u32) -> &mut IterationRecord {
+        let known = self.iterations.len().max(number as usize + 1);
+        self.iterations.resize(known, IterationRecord::NONE);
+        &mut self.iterations[number as usize]
+    }
+}
+
+impl Jobs {
+    /// The ranks of all jobs that are in a domain, none of which has begun.
+    pub(super) fn new(scenario: &Scenario, plan: &Plan, domain: u32) -> Jobs {
+        let mut jobs = Jobs::default();
+        for (number, job) in (0..).zip(&plan.jobs) {
+            let mut progress = JobProgress::default();
+            for (rank, place) in (0..).zip(&job.places) {
+                if place.domain != domain {
+                    continue;
+                }
+                assert_eq!(jobs.ranks.len(), place.at as usize, "ranks are placed in their order");
+                jobs.add(plan, job, number, rank);
+                progress.active += 1;
+            }
+            jobs.progress.push(progress);
+        }
+        debug_assert_eq!(jobs.progress.len(), scenario.jobs().count());
+        jobs
+    }
+
+    fn add(&mut self, plan: &Plan, job: &JobPlan, number: u32, rank: u32) {
+        let graph = job.graph();
+        let outgoing = graph.pairs_from(rank).map(|pair| Outgoing {
+            end: match job.flows[pair as usize] {
+                NO_FLOW => 0,
+                flow => plan.senders[flow as usize].at,
+            },
+            messages: 0,
+            open: VecDeque::new(),
+            issued: 0,
+            acknowledged: 0,
+        });
+        let mut incoming: Vec<(u32, u64)> =
+            graph.channels_to(rank).map(|channel| (graph.pair_of[channel as usize], 0)).collect();
+        incoming.dedup();
+        let place = self.ranks.len() as u32;
+        let first_stream = self.streams.len() as u32;
+        self.streams.extend((0..=graph.streams[rank as usize]).map(|stream| (place, stream)));
+        self.ranks.push(RankHere {
+            rank: Rank::new(graph, rank),
+            job: number,
+            number: rank,
+            first_stream,
+            copies: VecDeque::new(),
+            outgoing: outgoing.collect(),
+            incoming,
+            iteration: 0,
+            has_begun: false,
+        });
+    }
+
+    /// A rank begins an iteration.
+    pub(super) fn begin(&mut self, plan: &Plan, place: u32, now: Time) {
+        let here = &mut self.ranks[place as usize];
+        here.has_begun = true;
+        here.rank.begin(plan.jobs[here.job as usize].graph());
+        let record = self.progress[here.job as usize].iteration(here.iteration);
+        record.began = record.began.min(now);
+    }
+
+    /// A rank has ended its iteration. Returns whether another one follows.
+    pub(super) fn end(&mut self, plan: &Plan, place: u32, now: Time) -> bool {
+        let here = &mut self.ranks[place as usize];
+        let progress = &mut self.progress[here.job as usize];
+        let record = progress.iteration(here.iteration);
+        record.ended = record.ended.max(now);
+        record.ranks += 1;
+        here.iteration += 1;
+        let goes_on = here.iteration < plan.jobs[here.job as usize].job.iterations;
+        progress.finished += u32::from(!goes_on);
+        goes_on
+    }
+
+    /// Returns what the rank sends in one of its pairs.
+    pub(super) fn outgoing(&mut self, plan: &Plan, place: u32, pair: u32) -> &mut Outgoing {
+        let here = &mut self.ranks[place as usize];
+        let first = plan.jobs[here.job as usize].graph().pairs_from(here.number).start;
+        &mut here.outgoing[(pair - first) as usize]
+    }
+
+    /// Counts a message that has arrived at a rank. Returns how many of its pair had arrived before.
+    pub(super) fn count_arrival(&mut self, place: u32, pair: u32) -> u64 {
+        let incoming = &mut self.ranks[place as usize].incoming;
+        let at =
+            incoming.binary_search_by_key(&pair, |(pair, _)| *pair).expect("a rank knows who sends to it");
+        incoming[at].1 += 1;
+        incoming[at].1 - 1
+    }
+
+    /// What is counted of the job of a rank.
+    pub(super) fn progress_of(&mut self, place: u32) -> &mut JobProgress {
+        &mut self.progress[self.ranks[place as usize].job as usize]
+    }
+}
