@@ -15,7 +15,7 @@ def test_each_query_has_a_result_in_a_real_prometheus() -> None:
     assert len([line for line in told if line.startswith("dashboard ")]) == len(queries())
     assert [line for line in told if "EMPTY" in line] == []
     rules = [line for line in told if line.startswith("rule ")]
-    assert len(rules) == 5
+    assert len(rules) == 7
     assert all(line.endswith(": ok") for line in rules), rules
 
 
@@ -33,6 +33,13 @@ def test_panels_do_not_overlap_and_have_queries_of_their_own() -> None:
     expressions = [query.expression for query in queries()]
     assert len(expressions) == len(set(expressions))
     assert not [query for query in queries() if "$" in query.filled]
+
+
+def test_the_unit_of_a_relay_names_files_of_its_instance() -> None:
+    unit = (PACKAGING / "clearwayd-relay@.service").read_text(encoding="utf-8")
+    assert "EnvironmentFile=/etc/clearway/relay-%i.env\n" in unit
+    words = "--local ${LOCAL} --remote ${REMOTE} --config /etc/clearway/relay-%i.toml\n"
+    assert f"ExecStart=/usr/bin/clearwayd relay {words}" in unit
 
 
 def test_the_unit_and_the_settings_name_the_same_file() -> None:

@@ -4,8 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use clearway_host::datagram::driver::{Arrival, Endpoint};
-use clearway_host::datagram::flow::{self, Carried, FlowId, Incoming, Outgoing};
+use clearway_host::datagram::flow::{Carried, FlowId, Incoming, Outgoing};
 use clearway_host::datagram::machine::Machine;
+use clearway_host::datagram::scheme::{AnyReceiver, AnyScheme};
 use clearway_host::datagram::seal::Secret;
 use clearway_host::datagram::session::Peer;
 use clearway_host::transfer::Message;
@@ -38,12 +39,12 @@ fn endpoint(sealed: bool) -> Machine {
     machine.open(now, 0, &peer);
     let carried = Carried::whole(10_000, 1000);
     let swift = SwiftParams { reach: 64, max_cwnd: 64.0, ..SwiftParams::default() };
-    let sender = flow::sender(&swift, 1000);
+    let sender = AnyScheme::Swift(swift).sender(1000);
     machine.send(
         now,
         Outgoing { id: FLOW, carried, outstanding: 1, content: None, sender, shown: Arc::default() },
     );
-    machine.expect(Incoming { id: FLOW, carried, reach: 64, keep: None });
+    machine.expect(Incoming { id: FLOW, carried, receiver: AnyReceiver::selective(64), keep: None });
     machine
 }
 

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex};
 
 use clearway_host::daemon::content::{generate, Source};
 use clearway_host::datagram::driver::{Arrival, Endpoint};
-use clearway_host::datagram::flow::{self, Carried, Content, FlowId, Incoming, Keep, Outgoing};
+use clearway_host::datagram::flow::{Carried, Content, FlowId, Incoming, Keep, Outgoing};
 use clearway_host::datagram::layout::Layout;
 use clearway_host::datagram::machine::{Event, Machine};
+use clearway_host::datagram::scheme::{AnyReceiver, AnyScheme};
 use clearway_host::datagram::seal::Secret;
 use clearway_host::datagram::session::Peer;
 use clearway_proto::machine::Readiness;
@@ -98,11 +99,11 @@ impl Stage {
         }
         let kept = Arc::new(Mutex::new(vec![false; layout.bytes() as usize]));
         let swift = SwiftParams { reach: 64, max_cwnd: 64.0, ..SwiftParams::default() };
-        let sender = flow::sender(&swift, layout.mtu);
+        let sender = AnyScheme::Swift(swift).sender(layout.mtu);
         for part in 0..layout.flows {
             let (id, carried) = (FlowId { session: 0, flow: part }, Carried { layout, part });
             let keep = Some(Box::new(Checked(kept.clone())) as Box<dyn Keep>);
-            assert!(ends[1].expect(Incoming { id, carried, reach: 64, keep }));
+            assert!(ends[1].expect(Incoming { id, carried, receiver: AnyReceiver::selective(64), keep }));
             let content = Some(Box::new(Source::Generated) as Box<dyn Content>);
             assert!(ends[0].send(
                 now,

@@ -1,7 +1,8 @@
-"""The dashboard's queries, asked of a Prometheus that reads two agents: `python -m tools.hosts dashboard`.
+"""The dashboard's queries, asked of a Prometheus that reads two agents and a relay.
 
-Starts two agents on loopback and a Prometheus, lets flows go between them, and asks each query of
-packaging/grafana.json by Prometheus' HTTP API until it has a result. Rules that warn are loaded, too.
+`python -m tools.hosts dashboard` starts two agents on loopback, a relay in a namespace and a Prometheus, lets
+flows go between the agents, and asks each query of packaging/grafana.json by Prometheus' HTTP API until it has
+a result. Rules that warn are loaded, too. Without root there is no relay, and what is about it is not asked.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.hosts.machine import UnavailableError, run
+from tools.hosts.machine import UnavailableError, demand, run
 from tools.hosts.swift import DAEMON
+from tools.hosts.wire import relay, wire
 
 PACKAGING = Path(__file__).parents[2] / "packaging"
 DASHBOARD = PACKAGING / "grafana.json"
 RULES = PACKAGING / "clearway.rules.yml"
 _PATIENCE_S = 40.0
+_NEAR, _FAR = "10.99.77.1", "10.99.77.2"
 _CARRIERS = ("tcp:cubic", "udp:swift")
 _FOR_ALL = {"$agent": ".*", "$job": ".*", "$__rate_interval": "30s"}
 """What Grafana puts in the place of variables: all agents, and a time of many samples."""
@@ -67,20 +70,28 @@ def missing() -> str | None:
 
 def lines() -> Iterator[str]:
     """Ask each query, and yield whether it has a result; then each rule."""
-    reason = missing()
-    if reason is not None:
-        raise UnavailableError(reason)
+    if (why := missing()) is not None:
+        raise UnavailableError(why)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         run([str(DAEMON), "keys", str(folder / "keys"), "h0", "h1", "controller"])
         agents = [stack.enter_context(_agent(folder, name)) for name in ("h0", "h1")]
-        url = stack.enter_context(_prometheus(folder, [agent.metrics for agent in agents]))
+        targets = [agent.metrics for agent in agents]
+        without_relay = ""
+        try:
+            targets.append(stack.enter_context(_relay(folder)))
+        except UnavailableError as reason:
+            without_relay = str(reason)
+        url = stack.enter_context(_prometheus(folder, targets))
         # It finds out after some seconds whom to read, and a rate needs what was there before.
-        if not _wait_for_result(url, Query("agents", f"sum(up) == {len(agents)}")):
+        if not _wait_for_result(url, Query("agents", f"sum(up) == {len(targets)}")):
             raise UnavailableError("prometheus does not read the agents")
         for carrier in _CARRIERS:
             _traffic(folder, carrier, agents)
         for query in queries():
+            if without_relay and "clearway_relay_" in query.expression:
+                yield f"dashboard {query.panel}: not asked, as there is no relay: {without_relay}"
+                continue
             found = _wait_for_result(url, query)
             yield f"dashboard {query.panel}: {'ok' if found else 'EMPTY'} {query.expression}"
         for rule, health in _rules(url):
@@ -123,6 +134,23 @@ def _agent(folder: Path, name: str) -> Iterator[_Agent]:
 
 
 @contextmanager
+def _relay(folder: Path) -> Iterator[str]:
+    """Run a relay for as long as the body runs; yield where its metrics are, on a link of their own."""
+    demand("ip", "tc")
+    config = folder / "relay.toml"
+    config.write_text('[relay]\nrate = "100Mbps"\ndelay = "400us"\n')
+    with wire() as through:
+        near, far = f"{through.relay}m", "m0"
+        run(f"ip link add {near} type veth peer name {far} netns {through.relay}".split())
+        run(f"ip addr add {_NEAR}/30 dev {near}".split())
+        run(f"ip link set {near} up".split())
+        run(f"ip -n {through.relay} addr add {_FAR}/30 dev {far}".split())
+        run(f"ip -n {through.relay} link set {far} up".split())
+        with relay(through, config, "--metrics", f"{_FAR}:9477"):
+            yield f"{_FAR}:9477"
+
+
+@contextmanager
 def _prometheus(folder: Path, targets: Sequence[str]) -> Iterator[str]:
     """Run a Prometheus that reads these agents ten times a second; yield where it answers."""
     scrape = {"job_name": "clearway", "scrape_interval": "100ms", "scrape_timeout": "100ms"}
@@ -161,7 +189,7 @@ def _traffic(folder: Path, carrier: str, agents: Sequence[_Agent]) -> None:
         {"id": id_, "traffic": 0, "source": source, "destination": to, "bytes": bytes_, "start_ns": 0}
         for id_, (source, to, bytes_) in enumerate(pairs)
     ]
-    plan = {"version": 1, "carrier": carrier, "swift": {}, "mtu": 1400, "until_ns": 1_000_000_000}
+    plan = {"version": 1, "carrier": carrier, "parameters": {}, "mtu": 1400, "until_ns": 1_000_000_000}
     plan |= {"sample_every_ns": 20_000_000, "hosts": ["h0", "h1"], "flows": flows}
     (folder / "plan.json").write_text(json.dumps(plan))
     hosts = [f'[[host]]\nname = "h{i}"\ncontrol = "{agent.control}"\n' for i, agent in enumerate(agents)]

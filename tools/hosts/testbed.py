@@ -55,7 +55,7 @@ class Testbed:
         plan = {
             "version": 1,
             "carrier": "udp:swift",
-            "swift": {},
+            "parameters": {},
             "mtu": 1384,
             "until_ns": round(seconds * _SECOND),
             "sample_every_ns": _SECOND,
