@@ -1,8 +1,9 @@
 """The dashboard's queries, asked of a Prometheus that reads two agents and a relay.
 
-`python -m tools.hosts dashboard` starts two agents on loopback, a relay in a namespace and a Prometheus, lets
-flows go between the agents, and asks each query of packaging/grafana.json by Prometheus' HTTP API until it
-has a result. Rules that warn are loaded, too. Without root there is no relay, and what is about it is not asked.
+`python -m tools.hosts dashboard` starts two agents on loopback, a relay in a namespace and a
+Prometheus, lets flows go between the agents, and asks each query of packaging/grafana.json by
+Prometheus' HTTP API until it has a result. Rules that warn are loaded, too. Without root no relay
+is started, nor is anything asked of one.
 """
 
 from __future__ import annotations
