@@ -27,7 +27,7 @@ TOPOLOGIES = SCENARIO.parent / "topologies"
 SWING = "swing"
 PAPERS_GBPS = 100
 US_A_KM = 5
-KILOMETRES = (0, 100, 200, 400, 700, 1000)
+KILOMETRES = (0, 10, 100, 200, 400, 700, 1000)
 DRAINS = (0.2, 0.5, 0.8)
 """At the distance of the paper's, 80 km."""
 PAPERS_KM = 80
@@ -168,7 +168,8 @@ def points(lengths: Sequence[int] = KILOMETRES) -> Iterator[Point]:
     Raises `UnavailableError` where this machine cannot.
     """
     demand("ip", "tc", "setpriv")
-    settings = [Setting(length, 0.5, has) for length in lengths for has in (True, False)]
+    # A relay is for links that hold many frames.
+    settings = [Setting(length, 0.5, has) for length in lengths for has in (True, False) if length or not has]
     settings += [Setting(PAPERS_KM, drain, has_relays=True) for drain in DRAINS]
     return (point(setting) for setting in settings)
 
