@@ -89,6 +89,12 @@ def test_a_relay_gets_the_link_and_the_memory_of_the_scenario() -> None:
     ("sets", "carrier", "hosts", "said"),
     [
         ({}, "fastpass:rates", None, "fastpass:rates has queues of its own"),
+        (
+            {"network": {"topology": "star", "hosts": 300, "rate": "1Gbps"}, "switch.long": None},
+            "udp:none",
+            None,
+            "the network has 300 hosts, and a testbed at most 256",
+        ),
         ({}, "udp:none", 3, "--hosts: the network of --lossless is the scenario's"),
         (
             {"switch.default": {}, "switch.long": {}, "network.file": PLAIN},

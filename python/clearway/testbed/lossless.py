@@ -23,6 +23,7 @@ from clearway.errors import ClearwayError
 from clearway.testbed import controller, fabric, network
 from clearway.testbed.controller import FailedRunError
 from clearway.testbed.fabric import PRIORITY, Links
+from clearway.testbed.local import MOST_HOSTS
 from clearway.testbed.network import Network
 from clearway.testbed.owner import owned
 from clearway.testbed.plan import FASTPASS
@@ -72,6 +73,11 @@ def of(scenario: _clearway.Scenario, carrier: str, hosts: int | None) -> Lossles
     mtu = network.mtu_for(int(payload.value) if payload else 1400)
     links = Links.of(scenario, mtu)
     _check(resolved, links)
+    if len(links.hosts) > MOST_HOSTS:
+        raise ClearwayError(
+            f"--lossless: the network has {len(links.hosts)} hosts, and a testbed at most {MOST_HOSTS}",
+            "take a smaller one: --set network...",
+        )
     sample_every_ns = max(_SAMPLE_EVERY_NS, round(scenario.duration_us * 1000 / _SAMPLES))
     return Lossless(links, mtu, sample_every_ns, resolved["switch"].get("relay") or {})
 
