@@ -138,7 +138,18 @@ def _table(table: Table, by_path: Mapping[str, Table]) -> Iterator[str]:
             seldom = Key(key.name, key.schema, key.required, key.variants & here)
             condition = _condition(table, seldom, leave_out=main)
             shared = sum(other.name == key.name for other in keys) > 1 or not key.variants <= here
-            yield from _key(table, key, value if shared else "", condition)
+            told_apart = [value] if shared else []
+            if sum(other.name == key.name for other in special) > 1:
+                # By what else they need.
+                needed = table.condition(seldom)
+                told_apart += [
+                    each
+                    for choices in needed
+                    for name, values in choices.items()
+                    if name != main
+                    for each in values
+                ]
+            yield from _key(table, key, ", ".join(told_apart), condition)
 
 
 def _inherited(key: Key, parent: Table) -> bool:
