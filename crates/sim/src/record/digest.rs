@@ -1,7 +1,8 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
-//! operation was issued and done. Where there are jobs, also when their iterations began and ended. Where there are probes, also when each of their packets was sent and its round trip. With
-//! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links.
+//! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip. With
+//! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links; with jobs, when their
+//! iterations began and ended.
 
 use clearway_proto::units::Span;
 
