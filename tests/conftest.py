@@ -6,7 +6,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from clearway import documents
 from clearway.cli import app
 from clearway.demonstration import demonstration
 from typer.testing import CliRunner
+
+from tests import relays
+from tools.hosts.wire import Wire, wire
 
 # As the command line has it, for processes that import NumPy by themselves.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -89,6 +92,28 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test is in a directory of its own, so that `runs/` is its own too."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def relays_run_here() -> None:
+    """Skip what needs relays between namespaces where there can be none."""
+    if reason := relays.what_is_missing():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def through(relays_run_here: None) -> Iterator[Wire]:  # noqa: ARG001 - it skips
+    """Two hosts of namespaces with room for a relay between them."""
+    with wire() as made:
+        yield made
+
+
+@pytest.fixture
+def config(workspace: Path) -> Path:
+    """Write the file of a relay."""
+    path = workspace / "relay.toml"
+    path.write_text(relays.CONFIG)
+    return path
 
 
 @pytest.fixture

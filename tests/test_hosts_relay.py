@@ -8,7 +8,6 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,31 +22,11 @@ from tests.relays import (
     metrics,
     numbers,
     until,
-    what_is_missing,
 )
 from tools.hosts.frames import ADDRESSES, LONGEST, PRIORITY, TRAFFIC_CLASS
 from tools.hosts.machine import UnavailableError, run
 from tools.hosts.swift import DAEMON
-from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us, started, wire
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _possible() -> None:
-    if reason := what_is_missing():
-        pytest.skip(reason)
-
-
-@pytest.fixture
-def through() -> Iterator[Wire]:
-    with wire() as made:
-        yield made
-
-
-@pytest.fixture
-def config(workspace: Path) -> Path:
-    path = workspace / "relay.toml"
-    path.write_text(CONFIG)
-    return path
+from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us, started
 
 
 def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) -> None:

@@ -7,25 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.relays import CONFIG, METRICS, done, listening, metrics, until, what_is_missing
+from tests.relays import CONFIG, METRICS, done, listening, metrics, until
 from tools.hosts.frames import LONGEST
-from tools.hosts.wire import Wire, relay, started, wire
+from tools.hosts.wire import Wire, relay, started
 
 _COUNT = 10
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _possible() -> None:
-    if reason := what_is_missing():
-        pytest.skip(reason)
-
-
-@pytest.fixture
-def through() -> Iterator[Wire]:
-    with wire() as made:
-        yield made
 
 
 def lane(name: str, priority: int) -> str:

@@ -1,32 +1,12 @@
 """What a relay makes of its link: a virtual queue, ports of two rates. Needs what test_hosts_relay needs."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.relays import CONFIG, METRICS, done, lane, listening, metrics, numbers, until, what_is_missing
+from tests.relays import CONFIG, METRICS, done, lane, listening, metrics, numbers, until
 from tools.hosts.frames import LONGEST, PRIORITY, TRAFFIC_CLASS
-from tools.hosts.wire import Wire, relay, started, wire
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _possible() -> None:
-    if reason := what_is_missing():
-        pytest.skip(reason)
-
-
-@pytest.fixture
-def through() -> Iterator[Wire]:
-    with wire() as made:
-        yield made
-
-
-@pytest.fixture
-def config(workspace: Path) -> Path:
-    path = workspace / "relay.toml"
-    path.write_text(CONFIG)
-    return path
+from tools.hosts.wire import Wire, relay, started
 
 
 @pytest.mark.parametrize("queue", [None, "5kB"])

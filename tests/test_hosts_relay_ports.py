@@ -4,34 +4,12 @@ import json
 import resource
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.relays import CONFIG, METRICS, clearwayd, metrics, status, until, what_is_missing
+from tests.relays import METRICS, clearwayd, metrics, status, until
 from tools.hosts.machine import run
 from tools.hosts.swift import DAEMON
-from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us, wire
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _possible() -> None:
-    if reason := what_is_missing():
-        pytest.skip(reason)
-
-
-@pytest.fixture
-def through() -> Iterator[Wire]:
-    with wire() as made:
-        yield made
-
-
-@pytest.fixture
-def config(workspace: Path) -> Path:
-    path = workspace / "relay.toml"
-    path.write_text(CONFIG)
-    return path
+from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us
 
 
 def filters(through: Wire, port: str) -> list[str]:
