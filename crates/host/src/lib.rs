@@ -31,6 +31,8 @@ pub mod realtime;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod relay;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
+mod tap;
+#[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod tcp;
 #[cfg(all(target_os = "linux", feature = "daemon"))]
 pub mod testbed;

@@ -19,7 +19,7 @@ pub const SPIN: Span = Span::from_us(30);
 pub const OF_ENDPOINTS: u8 = 10;
 /// The real-time priority of an arbiter's thread. All endpoints wait for it, so that none on the same host goes before.
 pub const OF_ARBITERS: u8 = 20;
-/// The real-time priority of a relay's thread: while it stands still a link may have to drop frames.
+/// The real-time priority of a relay's thread, and of a software network's: while it stands still a link may have to drop frames.
 pub const OF_RELAYS: u8 = 30;
 
 /// Makes the calling thread one that wakes punctually: no timer slack, and `SCHED_FIFO` with this priority. Returns whether the

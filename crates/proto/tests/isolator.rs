@@ -479,8 +479,8 @@ fn a_link_that_trials_prove_whole_is_no_reason_for_what_two_others_lose() {
     assert!(found.len() == 2 && found.contains(&some) && found.contains(&all), "{found:?}");
 }
 
-/// Of two suspects one is tried on ways on which something unknown is dead, so it seems to be. The other one, which answers
-/// nothing either, stays a suspect; one that answers is used again at once.
+/// A suspect that is tried on ways on which something unknown is dead seems to be dead itself. Another suspect, which answers
+/// nothing either, stays one; a suspect that answers is used again at once.
 #[test]
 fn a_suspect_that_answers_no_trial_is_not_used_again_because_another_is_dead() {
     let (up, down) = (Link::FromRack { rack: 0, switch: 1 }, Link::ToRack { rack: 1, switch: 1 });

@@ -69,7 +69,7 @@ pub struct Controller {
     in_flight: u32,
 }
 
-/// What is kept of a packet until it is acknowledged or lost.
+/// The notes on a packet that is neither acknowledged nor lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// The connection had more to send, or no room for it.

@@ -47,11 +47,11 @@ impl AnyScheme {
 /// The sending machine of a flow.
 #[derive(Clone, Debug)]
 pub enum AnySender {
-    /// Of [`AnyScheme::Swift`].
+    /// A sender of [`AnyScheme::Swift`].
     Swift(SenderOf<SwiftParams>),
-    /// Of [`AnyScheme::Selective`].
+    /// A sender of [`AnyScheme::Selective`].
     Selective(SenderOf<NoneParams>),
-    /// Of [`AnyScheme::GoBackN`].
+    /// A sender of [`AnyScheme::GoBackN`].
     GoBackN(SenderOf<GoBackNParams>),
 }
 

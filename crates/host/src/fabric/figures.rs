@@ -33,22 +33,22 @@ pub struct LinkFigures {
     pub headroom_peak: u64,
     /// How long the link was paused, in nanoseconds: the priority that was for the longest.
     pub paused_ns: u64,
-    /// How often it began to be.
+    /// How often the link began to be paused.
     pub pauses_begun: u64,
     /// How often a PAUSE for the link ran out.
     pub ran_out: u64,
 }
 
-/// What a link does at a time: a row of the file of samples, of integers with the lowest byte first.
+/// The state of a link at a time: a row of the file of samples, of integers with the lowest byte first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// When, by the monotonic clock of the host, in nanoseconds.
+    /// The time, by the monotonic clock of the host, in nanoseconds.
     pub at_ns: u64,
     /// The number of the link.
     pub link: u32,
-    /// [`LinkFigures::frames`].
+    /// Frames sent so far: [`LinkFigures::frames`].
     pub frames: u64,
-    /// [`LinkFigures::bytes`].
+    /// Bytes sent so far: [`LinkFigures::bytes`].
     pub bytes: u64,
     /// Bytes on the wire of the frames that have come to the link's end so far.
     pub received: u64,
@@ -77,7 +77,7 @@ impl Sample {
     }
 }
 
-/// What a network did, at its end.
+/// The counts of a network, at its end.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// How long it ran, in nanoseconds.
@@ -95,7 +95,7 @@ pub struct Figures {
 pub struct Lateness {
     /// Half of them were handled sooner after their time.
     pub p50_ns: u64,
-    /// So were 99 of 100.
+    /// 99 of 100 were handled sooner after their time.
     pub p99_ns: u64,
     /// The latest.
     pub max_ns: u64,

@@ -214,9 +214,10 @@ impl Network {
     /// The port that feeds a link is told something by the link's other end.
     fn obey(&mut self, link: usize, bytes: &[u8], now: Time) {
         let Ok(said) = PfcFrame::parse(bytes) else { return };
-        for priority in self.priorities.clone() {
+        let at = now + self.lines[link].response;
+        for place in 0..self.priorities.len() {
+            let priority = self.priorities[place];
             if let Some(quanta) = said.quanta[usize::from(priority)] {
-                let at = now + self.lines[link].response;
                 self.schedule(at, Event::Obeyed(link, priority, quanta));
             }
         }
@@ -248,7 +249,8 @@ impl Network {
         let (link, is_over) = (storm.link, now >= Time::ZERO + Span::from_ns(storm.until_ns));
         let quanta = if is_over { 0 } else { STORM_QUANTA[random.usize(..STORM_QUANTA.len())] };
         let next = now + Span::from_us(random.u64(STORM_GAP_US));
-        for priority in self.priorities.clone() {
+        for place in 0..self.priorities.len() {
+            let priority = self.priorities[place];
             // What the account says goes before: a shorter PAUSE would cost it its headroom.
             if !self.lines[link].accounts[usize::from(priority)].pausing {
                 self.say(link, priority, quanta, now);

@@ -42,11 +42,11 @@ pub struct Plan {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -87,7 +87,7 @@ pub struct Link {
 pub struct Pfc {
     /// Above this the link is paused, in bytes on the wire.
     pub xoff: u64,
-    /// It goes on when the account is this far below.
+    /// The link goes on when the account is this far below XOFF.
     pub hysteresis: u64,
     /// Room for what comes after XOFF.
     pub headroom: u64,
@@ -101,9 +101,9 @@ pub struct Pfc {
 pub struct Storm {
     /// The link.
     pub link: usize,
-    /// When it begins, in nanoseconds from the network's start.
+    /// The time at which it begins, in nanoseconds from the network's start.
     pub from_ns: u64,
-    /// When it ends.
+    /// The time at which it ends, in nanoseconds from the network's start.
     pub until_ns: u64,
     /// The seed of what is drawn.
     pub seed: u64,

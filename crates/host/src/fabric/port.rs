@@ -17,9 +17,9 @@ const QUEUES: usize = PRIORITIES + 1;
 /// A frame on its way.
 #[derive(Debug)]
 pub struct Frame {
-    /// It, without its check sequence.
+    /// The bytes of the frame, without its check sequence.
     pub bytes: Vec<u8>,
-    /// What it takes on the wire, in bytes.
+    /// The bytes that it takes on the wire.
     pub size: u64,
     /// Its lossless priority; none: it is neither paused nor counted on an account.
     pub priority: Option<u8>,
@@ -32,9 +32,9 @@ pub struct Frame {
 /// When and for how long a link is told to pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Pausing {
-    /// When.
+    /// The bytes at which it is, and at which it is told to go on.
     pub thresholds: Thresholds,
-    /// For how long, in quanta.
+    /// The quanta that a PAUSE asks for.
     pub quanta: u16,
     /// The time that the quanta last.
     pub lasts: Span,
@@ -49,8 +49,9 @@ pub struct Line {
     pub delay: Span,
     /// What the sending node takes from a PAUSE to its last frame.
     pub response: Span,
-    /// What waits, each with the number of its arrival, and the flow control that goes first.
+    /// The frames that wait, each with the number of its arrival.
     queues: [VecDeque<(u64, Frame)>; QUEUES],
+    /// The frames of flow control that wait, which go first.
     control: VecDeque<Frame>,
     arrivals: u64,
     waiting: u64,
@@ -59,9 +60,9 @@ pub struct Line {
     others: u64,
     /// The frame in transmission.
     sending: Option<Frame>,
-    /// What is under way, and arrives in this order.
+    /// The frames under way, in the order in which they arrive.
     wire: VecDeque<Frame>,
-    /// What the other end pauses.
+    /// The state of each priority: whether the other end pauses it.
     pub holds: [Hold; PRIORITIES],
     /// Flow control at the receiving switch; none where it never pauses this link.
     pub pausing: Option<Pausing>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clearway_proto::units::{Span, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+use tun_rs::SyncDevice;
 
 use super::figures::{Figures, Lateness};
 use super::network::Network;
@@ -15,7 +15,7 @@ use super::plan::{Kind, Plan};
 use crate::daemon::output::Problem;
 use crate::daemon::stops;
 use crate::datagram::clock::Clock;
-use crate::realtime;
+use crate::tap;
 use crate::testbed::clock::monotonic_ns;
 
 /// Frames that wait in the kernel for the network to take them: a host whose adapter is paused keeps this many, and drops more.
@@ -60,7 +60,7 @@ impl Work {
             let Some(name) = &of.device else { continue };
             port_of[link ^ 1] = Some(ports.len());
             let is_host = plan.nodes[of.from].kind == Kind::Host;
-            ports.push(Port { device: device(name, plan.mtu)?, name: name.clone(), link, is_host });
+            ports.push(Port { device: tap::open(name, plan.mtu, RING)?, name: name.clone(), link, is_host });
         }
         Ok(Work {
             network,
@@ -172,22 +172,6 @@ impl Work {
     }
 }
 
-/// Makes a TAP device that is down.
-fn device(name: &str, mtu: u16) -> Result<SyncDevice, Problem> {
-    let refused = |error: io::Error| {
-        let remedy = match error.kind() {
-            ErrorKind::PermissionDenied => "run it as root, or give it CAP_NET_ADMIN",
-            ErrorKind::NotFound => "load the kernel's module for TAP devices: modprobe tun",
-            _ => "see whether the kernel has TAP devices",
-        };
-        Problem::new(format!("TAP device {name}: {error}"), remedy)
-    };
-    let builder = DeviceBuilder::new().name(name).layer(Layer::L2).packet_information(false);
-    let device = builder.mtu(mtu).tx_queue_len(RING).enable(false).build_sync().map_err(refused)?;
-    device.set_nonblocking(true).map_err(refused)?;
-    Ok(device)
-}
-
 fn is_down(error: &io::Error) -> bool {
     [Errno::IO, Errno::BADFD].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
@@ -198,9 +182,4 @@ fn gone(name: &str, error: &dyn std::fmt::Display) -> Problem {
 
 fn not_written(error: &io::Error) -> Problem {
     Problem::new(format!("samples: {error}"), "write them where there is room")
-}
-
-/// Makes the calling thread punctual; returns whether it has a real-time priority.
-pub fn prepare() -> bool {
-    realtime::prepare(realtime::OF_RELAYS)
 }

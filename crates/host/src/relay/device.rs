@@ -3,14 +3,15 @@
 //! What the process reads from a device came in on its port, and what it writes leaves there.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
 
-use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+use tun_rs::SyncDevice;
 
 use super::figures::State;
 use super::filters;
 use crate::daemon::output::Problem;
+use crate::tap;
 
 /// Frames that wait for the process in the kernel: what comes at 10 Gb/s in more than 10 ms.
 const RING: u32 = 16_384;
@@ -117,26 +118,8 @@ impl Devices {
     pub fn open(ports: [Device; 2]) -> Result<Devices, Problem> {
         let open = |port: &Device| -> Result<(Device, SyncDevice), Problem> {
             let name = format!("relay{}", port.index);
-            let refused = |error: io::Error| {
-                let remedy = match error.kind() {
-                    ErrorKind::PermissionDenied => "run it as root, or give it CAP_NET_ADMIN",
-                    ErrorKind::NotFound => "load the kernel's module for TAP devices: modprobe tun",
-                    ErrorKind::ResourceBusy => "end the relay that is there already",
-                    _ => "see whether the kernel has TAP devices",
-                };
-                Problem::new(format!("TAP device {name}: {error}"), remedy)
-            };
             let mtu = u16::try_from(port.mtu).unwrap_or(u16::MAX);
-            let device = DeviceBuilder::new()
-                .name(&name)
-                .layer(Layer::L2)
-                .packet_information(false)
-                .mtu(mtu)
-                .tx_queue_len(RING)
-                .enable(false)
-                .build_sync()
-                .map_err(refused)?;
-            device.set_nonblocking(true).map_err(refused)?;
+            let device = tap::open(&name, mtu, RING)?;
             // Nobody else speaks here: without an address of its own and without IPv6 the host sends nothing.
             let quiet = [
                 format!("ip link set dev {name} addrgenmode none"),

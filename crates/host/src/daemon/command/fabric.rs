@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::daemon::args::FabricArgs;
 use crate::daemon::output::{print, write_error, Problem};
 use crate::fabric::plan::Plan;
-use crate::fabric::work::{prepare, Work};
+use crate::fabric::work::Work;
+use crate::realtime;
 
 /// Is a network until a signal comes, and prints what it counted as one JSON object.
 pub(super) fn fabric(args: &FabricArgs) -> Result<u8, Problem> {
@@ -16,7 +17,7 @@ pub(super) fn fabric(args: &FabricArgs) -> Result<u8, Problem> {
     let plan = Plan::read(&text)?;
     let samples = args.samples.as_ref().map(|path| File::create(path).map_err(|error| named(path, error)));
     let work = Work::open(&plan, samples.transpose()?)?;
-    if !prepare() {
+    if !realtime::prepare(realtime::OF_RELAYS) {
         write_error("warning: the network has no real-time priority, and is late when the host is busy: give it CAP_SYS_NICE\n");
     }
     print("ready\n")?;
