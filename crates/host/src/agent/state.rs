@@ -177,7 +177,7 @@ impl State {
         }
     }
 
-    /// What it does.
+    /// What the agent does.
     pub fn status(&self) -> Status {
         let inner = self.inner();
         let (active, done) = inner.view.as_ref().map_or((0, 0), |view| view.flows.progress());

@@ -181,7 +181,7 @@ impl Room {
         Room { safety, xoff, xon, local_buffer, remote_buffer, virtual_queue }
     }
 
-    /// These, and what is planned where there are none.
+    /// The parameters that are given, and where there are none the planned ones.
     fn of(&self, planned: &RelayParams) -> RelayParams {
         RelayParams {
             xoff: self.xoff.unwrap_or(planned.xoff),

@@ -183,7 +183,7 @@ pub enum FromAgent {
     Connected,
     /// It cannot do what it was told.
     Refused {
-        /// Why.
+        /// The reason.
         message: String,
         /// What can be done about it.
         remedy: Option<String>,
@@ -222,7 +222,7 @@ pub enum FromAgent {
     },
     /// It ends, and the run with it.
     Leaving {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

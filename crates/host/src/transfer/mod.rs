@@ -68,7 +68,7 @@ pub enum Message {
     },
     /// The end that says it does not go on.
     Close {
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }

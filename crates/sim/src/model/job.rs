@@ -26,7 +26,7 @@ pub struct Job {
 /// What a collective is measured by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Collective {
-    /// What it does.
+    /// The kind of the collective.
     pub kind: CollectiveKind,
     /// The size of the whole array, as nccl-tests has it.
     pub bytes: Bytes,

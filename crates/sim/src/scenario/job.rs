@@ -27,7 +27,7 @@ enum Kind {
     Collective,
 }
 
-/// Where ranks are.
+/// The hosts of ranks, as the file says it.
 #[derive(Clone, Debug, PartialEq)]
 enum Placement {
     Packed,

@@ -15,7 +15,7 @@ pub(super) const NO_FLOW: u32 = u32::MAX;
 pub struct JobPlan {
     /// The number of its table of traffic.
     pub table: u32,
-    /// What it is.
+    /// The job.
     pub job: Job,
     /// Where each rank is: its domain, and its place among the ranks there.
     pub places: Vec<DomainIndex>,

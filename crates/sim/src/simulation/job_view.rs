@@ -9,7 +9,7 @@ use crate::model::Job;
 /// How far a job has come.
 #[derive(Clone, Debug)]
 pub struct JobRecord<'a> {
-    /// What it is.
+    /// The job.
     pub job: &'a Job,
     /// The number of its transport.
     pub transport: u32,

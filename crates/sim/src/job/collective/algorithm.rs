@@ -32,9 +32,9 @@ pub enum Algorithm {
 /// One collective of some ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// What it does.
+    /// The kind of the collective.
     pub kind: CollectiveKind,
-    /// How.
+    /// The algorithm that does it.
     pub algorithm: Algorithm,
     /// The size of the whole array in bytes.
     pub bytes: u64,

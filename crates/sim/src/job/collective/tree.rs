@@ -58,7 +58,7 @@ fn in_order_tree(size: u32) -> Parents {
     (0..size).map(|member| (member > 0).then(|| parent(member))).collect()
 }
 
-/// The same tree over the members in another order: mirrored where their number is even, so that leaves and others change
+/// A tree over the members in another order: mirrored where their number is even, so that leaves and others change
 /// places, and else shifted by one.
 fn other_tree(parents: &Parents) -> Parents {
     let size = parents.len() as u32;
