@@ -125,13 +125,12 @@ def local(
     given = given_keys(file, overrides)
     if is_lossless:
         made_of = lossless.of(scenario, carrier, hosts)
-        between = partial(lossless.between, made_of)
+        between, warnings = partial(lossless.between, made_of), made_of.warnings
     else:
-        between = partial(local_testbed.star, local_testbed.links_of(scenario))
+        between, warnings = partial(local_testbed.star, local_testbed.links_of(scenario)), []
     check_machine()
     plan = local_testbed.plan_of(scenario, carrier, hosts, given, is_star=not is_lossless)
-    if is_lossless:
-        plan = replace(plan, warnings=[*plan.warnings, *lossless.warnings_of(made_of, plan.resolved)])
+    plan = replace(plan, warnings=[*plan.warnings, *warnings])
     output = Output(out, _default(scenario, carrier))
     try:
         measured, ended = local_testbed.execute(plan, hosts, between)

@@ -29,9 +29,7 @@ _SAMPLE = np.dtype(
         ("octets", "<u8"),
         ("received", "<u8"),
         ("waiting", "<u8"),
-        ("held", "<u8"),
         ("lost", "<u8"),
-        ("paused", "<u8"),
     ]
 )
 

@@ -48,6 +48,8 @@ class Lossless:
     sample_every_ns: int
     relay: Mapping[str, Any]
     """What the scenario says of relays, as resolved."""
+    warnings: Sequence[str] = ()
+    """What of the scenario is otherwise in a software network."""
     storms: Sequence[Mapping[str, int]] = field(default_factory=list)
     """Links that are paused at random, as `clearwayd fabric` reads them."""
     meanwhile: Callable[[Sequence[Relay]], AbstractContextManager[None]] = lambda _: nullcontext()
@@ -79,7 +81,8 @@ def of(scenario: _clearway.Scenario, carrier: str, hosts: int | None) -> Lossles
             "take a smaller one: --set network...",
         )
     sample_every_ns = max(_SAMPLE_EVERY_NS, round(scenario.duration_us * 1000 / _SAMPLES))
-    return Lossless(links, mtu, sample_every_ns, resolved["switch"].get("relay") or {})
+    relay = resolved["switch"].get("relay") or {}
+    return Lossless(links, mtu, sample_every_ns, relay, _warnings_of(resolved, links))
 
 
 def _check(resolved: Mapping[str, Any], links: Links) -> None:
@@ -101,12 +104,11 @@ def _check(resolved: Mapping[str, Any], links: Links) -> None:
         )
 
 
-def warnings_of(lossless: Lossless, resolved: Mapping[str, Any]) -> list[str]:
-    """Say what of a scenario is otherwise in a software network."""
+def _warnings_of(resolved: Mapping[str, Any], links: Links) -> list[str]:
     said = []
     if resolved.get("class"):
         said.append("[class]: on hosts all traffic is of one lossless priority")
-    if any(link.shares_buffer for link in lossless.links.directed):
+    if any(link.shares_buffer for link in links.directed):
         said.append("a software switch shares no buffer: each link has its own room")
     return said
 

@@ -4,7 +4,7 @@ use clearway_proto::histogram::Histogram;
 use serde::Serialize;
 
 /// The bytes of a [`Sample`].
-pub const SAMPLE_BYTES: usize = 68;
+pub const SAMPLE_BYTES: usize = 52;
 
 /// The counts of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,12 +54,8 @@ pub struct Sample {
     pub received: u64,
     /// Bytes that wait for the link.
     pub waiting: u64,
-    /// Bytes that the link has at the receiving switch, of all lossless priorities.
-    pub held: u64,
     /// Frames lost at either end so far.
     pub lost: u64,
-    /// How long the link was paused so far, in nanoseconds.
-    pub paused_ns: u64,
 }
 
 impl Sample {
@@ -68,8 +64,7 @@ impl Sample {
         let mut bytes = [0; SAMPLE_BYTES];
         bytes[..8].copy_from_slice(&self.at_ns.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.link.to_le_bytes());
-        let counts =
-            [self.frames, self.bytes, self.received, self.waiting, self.held, self.lost, self.paused_ns];
+        let counts = [self.frames, self.bytes, self.received, self.waiting, self.lost];
         for (place, count) in bytes[12..].chunks_exact_mut(8).zip(counts) {
             place.copy_from_slice(&count.to_le_bytes());
         }

@@ -266,9 +266,9 @@ impl Network {
         self.lines.iter().map(|line| line.counted(now)).collect()
     }
 
-    /// What each link does now, at this time of the host's monotonic clock.
-    pub fn samples(&self, now: Time, at_ns: u64) -> impl Iterator<Item = Sample> + '_ {
-        self.lines.iter().enumerate().map(move |(number, line)| line.sample(number, now, at_ns))
+    /// The state of each link now, at this time of the host's monotonic clock.
+    pub fn samples(&self, at_ns: u64) -> impl Iterator<Item = Sample> + '_ {
+        self.lines.iter().enumerate().map(move |(number, line)| line.sample(number, at_ns))
     }
 
     /// How late events were handled.

@@ -211,7 +211,7 @@ impl Line {
     }
 
     /// A row of samples.
-    pub fn sample(&self, number: usize, now: Time, at_ns: u64) -> Sample {
+    pub fn sample(&self, number: usize, at_ns: u64) -> Sample {
         Sample {
             at_ns,
             link: number as u32,
@@ -219,9 +219,7 @@ impl Line {
             bytes: self.figures.bytes,
             received: self.figures.received,
             waiting: self.waiting,
-            held: self.accounts.iter().map(Account::held).sum(),
             lost: self.figures.overflows + self.figures.drops + self.figures.strays,
-            paused_ns: self.paused_ns(now),
         }
     }
 

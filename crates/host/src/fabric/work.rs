@@ -84,7 +84,7 @@ impl Work {
             self.send();
             if sample_at <= now {
                 sample_at = (sample_at + self.sample_every).max(now);
-                self.sample(now)?;
+                self.sample()?;
             }
             if let Some(status) = stops::status() {
                 break status;
@@ -94,7 +94,7 @@ impl Work {
             }
         };
         let now = self.clock.now();
-        self.sample(now)?;
+        self.sample()?;
         if let Some(samples) = &mut self.samples {
             samples.flush().map_err(|error| not_written(&error))?;
         }
@@ -144,9 +144,9 @@ impl Work {
         }
     }
 
-    fn sample(&mut self, now: Time) -> Result<(), Problem> {
+    fn sample(&mut self) -> Result<(), Problem> {
         let Some(file) = &mut self.samples else { return Ok(()) };
-        for sample in self.network.samples(now, monotonic_ns()) {
+        for sample in self.network.samples(monotonic_ns()) {
             file.write_all(&sample.to_bytes()).map_err(|error| not_written(&error))?;
         }
         Ok(())

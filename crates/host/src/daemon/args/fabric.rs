@@ -11,7 +11,7 @@ pub struct FabricArgs {
     /// The network: one JSON object.
     #[arg(value_name = "PLAN")]
     pub plan: PathBuf,
-    /// Write what each link does to this file, in rows of 68 bytes.
+    /// Write what each link does to this file, in rows of 52 bytes.
     #[arg(long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
 }
