@@ -91,11 +91,15 @@ class Staging:
     Used in a `with`; left without `commit`, it is removed, and the parents that were made for it with it.
     """
 
-    def __init__(self, target: Path, *, exact: bool) -> None:
-        """Without `exact`, a name that is taken gets a number: `target-2`, `target-3` ..."""
+    def __init__(self, target: Path, *, exact: bool, option: str = "--out") -> None:
+        """Without `exact`, a name that is taken gets a number: `target-2`, `target-3` ...
+
+        `option` is what a remedy tells a person to change.
+        """
         self._target = _real(target)
         self._shown = target
         self._exact = exact
+        self._option = option
         self._parents: list[Path] = []
         self._unfinished: Unfinished | None = None
 
@@ -112,7 +116,7 @@ class Staging:
                 self._make()
         except OSError as error:
             self._remove()
-            raise _unwritable(self._shown, error) from error
+            raise _unwritable(self._shown, error, self._option) from error
         except KeyboardInterrupt:
             self._remove()
             raise
@@ -132,7 +136,7 @@ class Staging:
         """Remove what was not committed."""
         self._remove()
         if isinstance(error, OSError):
-            raise _unwritable(self._shown, error) from error
+            raise _unwritable(self._shown, error, self._option) from error
 
     def replace(self) -> None:
         """Rename to the target, and remove what was there."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from clearway import _clearway, directory, documents, stops
-from clearway.errors import ClearwayError, check_text, reason, shown
+from clearway.errors import ClearwayError, check_text, shown
 from clearway.importing import units
 from clearway.importing.joining import Scenario
-from clearway.unfinished import Unfinished, beside
+from clearway.unfinished import beside
 
 _WIDTH = 110
 _OPTION = "-o"
@@ -62,45 +60,12 @@ class Destination:
         Returns the files, the scenario last, and the simulator's warnings. Raises
         `ClearwayError` if the simulator refuses the scenario, and leaves nothing then.
         """
-        try:
-            with self._folder() as folder:
-                names, warnings = self._stage(folder, scenario)
-                with stops.put_off():
-                    self._move(folder, names)
-                    stops.wrote(self.scenario)
-        except OSError as error:
-            raise ClearwayError(
-                f"{self.scenario}: cannot be written: {reason(error)}",
-                f"make room or choose another {_OPTION}",
-            ) from error
+        with directory.Staging(self.scenario, exact=True, option=_OPTION) as staging:
+            names, warnings = self._stage(staging.path, scenario)
+            with stops.put_off():
+                self._move(staging.path, names)
+                stops.wrote(self.scenario)
         return [self._parent / name for name in names], warnings
-
-    @contextmanager
-    def _folder(self) -> Iterator[Path]:
-        """Make a hidden folder beside the scenario, and remove it afterwards.
-
-        So are the parents of the scenario that were made for it, if it is not there then.
-        """
-        made: list[Path] = []
-        staged: Unfinished | None = None
-        try:
-            with stops.put_off():
-                for parent in reversed((self._parent, *self._parent.parents)):
-                    if not parent.exists():
-                        parent.mkdir(exist_ok=True)
-                        made.append(parent)
-                staged = Unfinished(self.scenario)
-            yield staged.path
-        finally:
-            with stops.put_off():
-                if staged is not None:
-                    shutil.rmtree(staged.path, ignore_errors=True)
-                    staged.close()
-                for parent in reversed(made):
-                    with suppress(
-                        OSError
-                    ):  # it is not empty: it has what was written, or someone else uses it
-                        parent.rmdir()
 
     def _stage(self, folder: Path, scenario: Scenario) -> tuple[list[str], list[str]]:
         """Write the files into a folder, and have the simulator read them; return names and warnings."""
