@@ -8,6 +8,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +126,21 @@ def test_what_a_killed_one_leaves_the_next_removes(workspace: Path, clearway: Cl
     answer = clearway("testbed", "local", file, "--set", "duration=300ms")
     assert answer.status == 0, answer.err
     assert namespaces(process.pid) == []
+
+
+@pytest.mark.parametrize(("delay_s", "starts"), [(0.0, True), (0.5, False)])
+def test_what_starts_after_its_parent_died_ends_at_once(tmp_path: Path, delay_s: float, starts: bool) -> None:
+    """A parent that is killed while `ip netns exec` still starts its child has no signal to give to it."""
+    parent = f"""
+import subprocess, time
+from clearway.testbed.controller import dies_with_us
+late = ["sh", "-c", 'sleep {delay_s}; exec "$@"', "sh", *dies_with_us(["touch", "started"])]
+subprocess.Popen(late)
+time.sleep(0.3)
+"""
+    subprocess.run([sys.executable, "-c", parent], check=True, timeout=30, cwd=tmp_path)
+    time.sleep(1.0)
+    assert (tmp_path / "started").exists() == starts
 
 
 def test_it_says_what_is_missing(

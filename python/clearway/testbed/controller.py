@@ -49,9 +49,16 @@ def program() -> str:
 
 
 def dies_with_us(command: Sequence[str]) -> list[str]:
-    """Return the command so that it ends when this process does, however that ends; needs setpriv."""
-    setpriv = shutil.which("setpriv")
-    return [*([setpriv, "--pdeathsig", "KILL"] if setpriv else []), *command]
+    """Return the command so that it ends when this process does, however that ends; needs setpriv and sh.
+
+    A parent that has died before the signal was asked for gives none, so the command starts only if this
+    process is its parent still.
+    """
+    setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
+    if setpriv is None or shell is None:
+        return list(command)
+    still_ours = f'[ "$PPID" = {os.getpid()} ] && exec "$@"'
+    return [setpriv, "--pdeathsig", "KILL", shell, "-c", still_ours, shell, *command]
 
 
 def conduct(command: Sequence[str]) -> Ended:
