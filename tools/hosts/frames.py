@@ -99,9 +99,10 @@ def see(seconds: float) -> None:
         heard.bind((DEVICE, _ALL))
         heard.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
         print("ready", flush=True)
-        heard.settimeout(seconds)
+        end = time.monotonic() + seconds
         with suppress(TimeoutError):
-            while True:
+            while (left := end - time.monotonic()) > 0:
+                heard.settimeout(left)
                 frame, told, _, _ = heard.recvmsg(2048, 64)
                 type_ = struct.unpack_from("!H", frame, 12)[0]
                 if type_ == _IPV6:
@@ -110,6 +111,9 @@ def see(seconds: float) -> None:
                     # The kernel has taken the tag out: struct tpacket_auxdata.
                     tag = struct.unpack_from("=H", told[0][2], 16)[0]
                     seen.append(f"tag:{tag >> 13}:{struct.unpack_from('!I', frame, 14)[0]}")
+                else:  # a relay's probe, for example
+                    continue
+                end = time.monotonic() + seconds
     print(*seen)
 
 

@@ -370,6 +370,10 @@ impl Lanes {
                     is_paused: !self.relay.may_begin(across(port), number, now),
                     is_held: port == Port::Remote && self.relay.holds(number),
                     is_given_up: lane.watchdog.has_given_up,
+                    drift: (port == Port::Remote)
+                        .then(|| self.relay.drift(number, now))
+                        .flatten()
+                        .map(Bytes::get),
                 };
                 (*priority, figures)
             },

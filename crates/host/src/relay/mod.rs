@@ -15,6 +15,7 @@ pub mod kernel;
 pub mod lanes;
 #[cfg(feature = "tcp")]
 pub mod page;
+pub mod probe;
 pub mod settings;
 #[cfg(feature = "tcp")]
 pub mod status;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
-use clearway_proto::units::Bytes;
+use clearway_proto::units::{Bytes, Span};
 use rustix::event::{poll, Timespec};
 use serde_json::{json, Value};
 
@@ -101,6 +101,7 @@ fn object(seen: &Seen) -> Value {
         "uptime_ns": seen.uptime_ns,
         "ports": ports.into_iter().collect::<serde_json::Map<_, _>>(),
         "lanes": seen.lanes.iter().map(lane).collect::<Vec<_>>(),
+        "link": seen.link,
         "send_errors": seen.send_errors,
     })
 }
@@ -129,6 +130,7 @@ pub fn table(told: &Value) -> String {
             count(refused, "given_up"),
         );
     }
+    text += &long_link(&told["link"]);
     for lane in told["lanes"].as_array().into_iter().flatten() {
         let (process, kernel) = (&lane["process"], &lane["kernel"]);
         let states = [
@@ -139,10 +141,14 @@ pub fn table(told: &Value) -> String {
         ];
         let states: Vec<&str> =
             states.into_iter().filter(|(is, _)| **is == Value::Bool(true)).map(|(_, word)| word).collect();
+        let drift = match process["drift"].as_u64() {
+            Some(drift) if drift > 0 => format!(", {} more than was granted", Bytes::new(drift).shown()),
+            _ => String::new(),
+        };
         let state = if states.is_empty() { "passed on by the kernel".into() } else { states.join(", ") };
         let _ = writeln!(
             text,
-            "priority {} from {}: {state}; {} wait, {} at most; {} frames passed, {} stored, {} past a relay that stood still",
+            "priority {} from {}: {state}; {} wait, {} at most{drift}; {} frames passed, {} stored, {} past a relay that stood still",
             lane["priority"],
             lane["from"].as_str().unwrap_or_default(),
             bytes(process, "waiting"),
@@ -153,4 +159,26 @@ pub fn table(told: &Value) -> String {
         );
     }
     text
+}
+
+/// What probes have told of the long link, as text.
+pub fn long_link(told: &Value) -> String {
+    let count = |name: &str| told[name].as_u64().unwrap_or(0);
+    let span = |ns: u64| Span::from_ns(ns).shown();
+    if count("every_ns") == 0 {
+        return "long link: no probes are sent\n".into();
+    }
+    let measured =
+        told["delay_ns"].as_u64().map_or("nothing answers".into(), |ns| format!("{} one way", span(ns)));
+    let verdict = match told["finding"].as_str() {
+        Some("longer") => ", longer than planned: write its delay in the files of both relays",
+        Some("silent") => "; is there a relay at its other end, and is the link its remote port?",
+        _ => "",
+    };
+    format!(
+        "long link: {measured}, {} planned; {} of {} probes came back{verdict}\n",
+        span(count("planned_delay_ns")),
+        count("answers"),
+        count("probes"),
+    )
 }

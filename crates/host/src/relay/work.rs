@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clearway_proto::swing::relay::Port;
 use clearway_proto::units::{Bytes, Span, Time};
+use ring::rand::{SecureRandom, SystemRandom};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use tracing::{error, info, warn};
@@ -18,6 +19,7 @@ use super::device::{tidy, Devices};
 use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::{Kernel, LaneCounters};
 use super::lanes::{across, Lanes, Want, PORTS};
+use super::probe::{LinkFigures, Prober};
 use super::settings::Settings;
 use super::watch::Watch;
 use crate::daemon::output::Problem;
@@ -51,6 +53,8 @@ pub struct Seen {
     pub states: [State; 2],
     /// The lanes, those that come in on L first.
     pub lanes: Vec<Lane>,
+    /// What probes have told of the long link.
+    pub link: LinkFigures,
     /// Frames that could not be sent.
     pub send_errors: u64,
 }
@@ -74,11 +78,15 @@ impl Handle {
     pub fn start(devices: Devices, settings: Settings) -> Result<Handle, Problem> {
         let failed = |error: io::Error| Problem::bare(format!("the relay's thread: {error}"));
         let waker = Waker::new().map_err(failed)?;
+        let mut session = [0; 8];
+        let random = SystemRandom::new().fill(&mut session);
+        random.map_err(|_| Problem::bare("there are no random numbers"))?;
+        let session = u64::from_ne_bytes(session);
         let (commands, received) = channel();
         let (told, heard) = channel();
         let (its_waker, ports) = (waker.clone(), devices.ports.clone());
         let work = move || {
-            let kernel = match Kernel::open(&devices, &settings) {
+            let kernel = match Kernel::open(&devices, &settings, session) {
                 Ok(kernel) => kernel,
                 Err(error) => {
                     let _ = told.send(Err(error));
@@ -89,7 +97,7 @@ impl Handle {
             if !realtime::prepare(realtime::OF_RELAYS) {
                 warn!("the relay's thread has no real-time priority, and stands still when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
             }
-            Work::new(devices, kernel, &settings).run(&its_waker, &received)
+            Work::new(devices, kernel, &settings, session).run(&its_waker, &received)
         };
         let thread = std::thread::Builder::new().name("relay".into()).spawn(work).map_err(failed)?;
         let started = heard.recv().map_err(|_| Problem::bare("the relay's thread has failed"))?;
@@ -148,6 +156,7 @@ struct Work {
     devices: Devices,
     kernel: Kernel,
     lanes: Lanes,
+    prober: Prober,
     settings: Settings,
     clock: Clock,
     started: Time,
@@ -159,11 +168,12 @@ struct Work {
 }
 
 impl Work {
-    fn new(devices: Devices, kernel: Kernel, settings: &Settings) -> Work {
+    fn new(devices: Devices, kernel: Kernel, settings: &Settings, session: u64) -> Work {
         let sources = [devices.ports[0].address, devices.ports[1].address];
         let clock = Clock::start();
         let started = clock.now();
         Work {
+            prober: Prober::new(sources[1], session, settings.probing, started),
             lanes: Lanes::new(&settings.params, &settings.priorities, settings.storm_after, sources),
             devices,
             kernel,
@@ -197,6 +207,7 @@ impl Work {
                 self.alive_at = now + ALIVE;
                 self.kernel.set_alive(true)?;
                 self.hear_of_lanes(now)?;
+                self.probe(now);
             }
             while let Ok(command) = commands.try_recv() {
                 match command {
@@ -241,6 +252,17 @@ impl Work {
         Ok(())
     }
 
+    /// Sends a probe if one is due, and says what has been found of the long link.
+    fn probe(&mut self, now: Time) {
+        if let Some(probe) = self.prober.poll(now) {
+            // One for which there is no room has no answer.
+            write(&self.devices.queues[Port::Remote as usize], &probe, &mut self.send_errors);
+        }
+        if let Some(finding) = self.prober.poll_finding() {
+            finding.log(self.settings.probing, self.prober.figures());
+        }
+    }
+
     /// Lets everything pass from here on.
     fn end(&mut self) -> Result<u64, KernelError> {
         self.kernel.set_alive(false)?;
@@ -272,6 +294,9 @@ impl Work {
                 };
                 some = true;
                 let (now, frame) = (self.clock.now(), &self.buffer[..length]);
+                if port == Port::Remote && self.prober.take(frame) {
+                    continue;
+                }
                 let priority = self.settings.classes.of(frame);
                 if priority.is_some() || is_control(frame) {
                     self.lanes.handle_frame(port, priority, frame, now);
@@ -330,7 +355,7 @@ impl Work {
         Ok(())
     }
 
-    fn seen(&self, now: Time) -> Result<Seen, KernelError> {
+    fn seen(&mut self, now: Time) -> Result<Seen, KernelError> {
         let mut lanes = Vec::new();
         for port in PORTS {
             for (priority, figures) in self.lanes.lanes(port, now) {
@@ -342,6 +367,7 @@ impl Work {
             ports: PORTS.map(|port| self.lanes.port(port)),
             states: [State::Up; 2],
             lanes,
+            link: self.prober.figures(),
             send_errors: self.send_errors,
         })
     }

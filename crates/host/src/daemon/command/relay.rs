@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
 use clearway_proto::units::Bytes;
+use rustix::event::{poll, Timespec};
+use serde_json::{json, Value};
 use tracing::{info, warn};
 
 use super::channels::runtime;
@@ -20,9 +22,14 @@ use crate::relay::page::page;
 use crate::relay::settings::Settings;
 use crate::relay::status;
 use crate::relay::work::Handle;
+use crate::testbed::clock::monotonic_ns;
 
 /// How often signals and the ports are looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// Answers to probes that a measurement waits for.
+const PROBES: u64 = 3;
+/// How often a measurement looks for them.
+const LOOK_AT_LINK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// A frame that waits takes up to this many times its bytes on the wire: the shortest do.
 const MEMORY_A_BYTE: u64 = 2;
 
@@ -32,6 +39,9 @@ pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
         let told = status::ask(&args.local, &args.remote)?;
         print(&if args.json { format!("{told}\n") } else { status::table(&told) })?;
         return Ok(0);
+    }
+    if args.measure {
+        return measure(args);
     }
     let Some(config) = &args.config else {
         // Not under a relay that is at work.
@@ -67,6 +77,34 @@ pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
         }
         done => done,
     }
+}
+
+/// Waits until the relay at work has heard of some more probes, and tells what they say of the long link.
+fn measure(args: &RelayArgs) -> Result<u8, Problem> {
+    let ask = || status::ask(&args.local, &args.remote).map(|told| told["link"].clone());
+    let count = |link: &Value, name: &str| link[name].as_u64().unwrap_or(0);
+    let began = monotonic_ns();
+    let first = ask()?;
+    if count(&first, "every_ns") == 0 {
+        let problem = format!("the relay between {} and {} sends no probes", args.local, args.remote);
+        return Err(Problem::new(problem, "take probe_every = \"0s\" out of its file, and start it again"));
+    }
+    // Two round trips, as the link may be longer than planned.
+    let patience_ns = (PROBES + 1) * count(&first, "every_ns") + 4 * count(&first, "planned_delay_ns");
+    let link = loop {
+        let link = ask()?;
+        if count(&link, "answers") >= count(&first, "answers") + PROBES
+            || monotonic_ns() - began > patience_ns
+        {
+            break link;
+        }
+        if let Some(status) = stops::status() {
+            return Ok(status);
+        }
+        let _ = poll(&mut [], Some(&LOOK_AT_LINK));
+    };
+    print(&if args.json { format!("{link}\n") } else { status::long_link(&link) })?;
+    Ok(u8::from(link["finding"] != json!("as_planned")))
 }
 
 /// Sees whether there is memory for all that may wait.
