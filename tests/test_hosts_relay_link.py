@@ -1,11 +1,13 @@
 """What a relay makes of its link: its delay, a virtual queue, two rates. Needs what test_hosts_relay needs."""
 
 import json
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.relays import CONFIG, METRICS, clearwayd, done, lane, listening, metrics, numbers, until
+from tests.relays import CONFIG, METRICS, clearwayd, done, lane, listening, metrics, numbers, status, until
 from tools.hosts.frames import DEVICE, LONGEST, PRIORITY, TRAFFIC_CLASS
 from tools.hosts.machine import run
 from tools.hosts.wire import Wire, relay, started
@@ -144,3 +146,46 @@ def test_a_faster_long_link_is_slowed_down_to_the_switchs(through: Wire, config:
         # 512 ms, of which one PAUSE of the long link lasts 335.5.
         assert told[0] == f"{PRIORITY}:{LONGEST}"
         assert len(told) >= 3
+
+
+def test_another_process_takes_the_place_with_what_waits(through: Wire, config: Path) -> None:
+    """Frames wait, another process comes, and another: all leave in order, and none passes by."""
+    with relay(through, config, "--metrics", METRICS) as first:
+        receiver = listening(started(through.far, "receive", "2"))
+        done(started(through.far, "say", str(LONGEST)))
+        done(started(through.switch, "send", "20", "1000", str(TRAFFIC_CLASS), "1000"))
+        assert metrics(through)[lane("waiting_frames")] == 20
+        with relay(through, config, "--metrics", METRICS, "--replace") as second:
+            assert first.wait(timeout=10) == 0
+            assert metrics(through)[lane("waiting_frames")] == 20
+            assert metrics(through)[lane("paused")] == 1
+            with relay(through, config, "--metrics", METRICS, "--replace"):
+                assert second.wait(timeout=10) == 0
+                done(started(through.far, "say", "0"))
+                assert numbers(receiver) == list(range(20))
+                until(through, lane("closed"), 0)
+    assert "there is no relay between" in clearwayd(through, "--status").stderr
+
+
+def test_no_frame_is_lost_or_overtaken_while_processes_take_turns(through: Wire, config: Path) -> None:
+    count = 4000
+    with ExitStack() as relays:
+        turn = relays.enter_context(relay(through, config))
+        receiver = listening(started(through.far, "receive", "2"))
+        sender = started(through.switch, "send", str(count), "1000", str(TRAFFIC_CLASS), "100")
+        for _ in range(4):
+            time.sleep(0.5)
+            before, turn = turn, relays.enter_context(relay(through, config, "--replace"))
+            assert before.wait(timeout=10) == 0
+        done(sender)
+        assert numbers(receiver) == list(range(count))
+
+
+def test_a_process_that_replaces_nothing_starts_as_any(through: Wire, config: Path) -> None:
+    with relay(through, config, "--replace"):
+        second = clearwayd(through, "--config", str(config))
+        assert (second.returncode, "take its place with --replace" in second.stderr) == (2, True)
+        # What cannot work does not touch the one at work.
+        config.write_text(CONFIG + "nonsense = 1\n")
+        assert clearwayd(through, "--config", str(config), "--replace").returncode == 2
+        assert status(through)["link"]["finding"] in (None, "silent")

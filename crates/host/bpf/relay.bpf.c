@@ -275,10 +275,15 @@ int clearway_remote(struct __sk_buff *skb)
 struct command {
     __u32 direction;
     __u32 priority;
-    /* In: whether it is to be opened if nothing is fresh; otherwise what comes from here on is. Out: whether it is closed. */
-    __u32 opens;
+    /* NOTE: what comes from here on is fresh. OPEN: it is opened if nothing is. CLOSE: it is closed. */
+    __u32 want;
+    /* Out: whether it is closed. */
     __u32 is_closed;
 };
+
+#define NOTE 0
+#define OPEN 1
+#define CLOSE 2
 
 SEC("syscall")
 int relay_command(struct command *command)
@@ -289,8 +294,10 @@ int relay_command(struct command *command)
     if (!lane)
         return -1;
     bpf_spin_lock(&lane->lock);
-    if (!command->opens)
+    if (command->want == NOTE)
         lane->is_fresh = 0;
+    else if (command->want == CLOSE)
+        lane->is_closed = 1;
     else if (!lane->is_fresh)
         lane->is_closed = 0;
     command->is_closed = lane->is_closed;

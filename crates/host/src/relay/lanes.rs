@@ -18,6 +18,7 @@ use egress::Egress;
 use watchdog::Watchdog;
 
 mod egress;
+mod succession;
 mod watchdog;
 
 /// The bytes that a frame takes on the wire besides its own: check sequence, preamble and gap.
@@ -45,6 +46,8 @@ pub enum Want {
     Note,
     /// It opens the lane if nothing has come since the note.
     Open,
+    /// It closes the lane.
+    Close,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +76,8 @@ pub struct Lanes {
     egress: [Egress; 2],
     /// The time at which both neighbours are told again to pause, as the relay is about to leave; none while it is not.
     leaves: Option<Time>,
+    /// Whether nothing but PFC frames is sent, as another process is about to take this one's place.
+    is_frozen: bool,
 }
 
 /// The bytes of a frame as the link counts them.
@@ -107,6 +112,7 @@ impl Lanes {
             directions: PORTS.map(lanes),
             egress: PORTS.map(egress),
             leaves: None,
+            is_frozen: false,
         }
     }
 
@@ -190,7 +196,7 @@ impl Lanes {
             return true;
         }
         let egress = &mut self.egress[port as usize];
-        if egress.free_at > now {
+        if egress.free_at > now || self.is_frozen {
             return false;
         }
         let (lanes, count) = (&mut self.directions[across(port) as usize], self.priorities.len());
@@ -301,7 +307,7 @@ impl Lanes {
         let mut next = self.relay.poll_timeout().min(self.leaves.unwrap_or(Time::NEVER));
         for port in PORTS {
             for (number, lane) in self.directions[across(port) as usize].iter().enumerate() {
-                if !lane.waiting.is_empty() && self.relay.may_begin(port, number, now) {
+                if !lane.waiting.is_empty() && !self.is_frozen && self.relay.may_begin(port, number, now) {
                     next = next.min(self.egress[port as usize].free_at);
                 }
                 next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
@@ -321,7 +327,7 @@ impl Lanes {
         let mut found = Vec::new();
         for port in PORTS {
             for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
-                let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up;
+                let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up || self.is_frozen;
                 if !lane.is_closed
                     || lane.stays_closed
                     || is_busy

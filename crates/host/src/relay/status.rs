@@ -13,14 +13,18 @@ use clearway_proto::units::{Bytes, Span};
 use rustix::event::{poll, Timespec};
 use serde_json::{json, Value};
 
+use super::handle::Handle;
 use super::lanes::PORTS;
-use super::work::{Handle, Lane, Seen};
+use super::work::{Lane, Seen};
 use crate::daemon::output::Problem;
 
 /// The time that one who asks has to read the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The time before another is accepted when one could not be.
+/// How often a name is tried that another still has.
+const ATTEMPTS: u32 = 50;
+
+/// The time before another is accepted when one could not be, and before a name is tried again.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// The name of the relay between two interfaces.
@@ -28,16 +32,25 @@ fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("clearway-relay/{local}/{remote}"))
 }
 
-/// Takes the name of the relay between two interfaces.
-pub fn listen(local: &str, remote: &str) -> Result<UnixListener, Problem> {
+/// Takes the name of the relay between two interfaces, which one that has handed over may still have for a moment.
+pub fn listen(local: &str, remote: &str, has_handed_over: bool) -> Result<UnixListener, Problem> {
     if let Some(problem) = other_way_round(local, remote) {
         return Err(problem);
     }
-    let bound = address(local, remote).and_then(|address| UnixListener::bind_addr(&address));
+    let bind = || address(local, remote).and_then(|address| UnixListener::bind_addr(&address));
+    let is_taken = |bound: &io::Result<_>| bound.as_ref().is_err_and(|e| e.kind() == ErrorKind::AddrInUse);
+    let mut bound = bind();
+    for _ in 0..if has_handed_over { ATTEMPTS } else { 0 } {
+        if !is_taken(&bound) {
+            break;
+        }
+        let _ = poll(&mut [], Some(&PAUSE));
+        bound = bind();
+    }
     bound.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Problem::new(
             format!("there is a relay between {local} and {remote} already"),
-            "end that one first; clearwayd relay --status tells how it is",
+            "take its place with --replace, or end it first; clearwayd relay --status tells how it is",
         ),
         _ => Problem::bare(format!("the socket of the status: {error}")),
     })

@@ -1,31 +1,26 @@
-//! The thread of a relay, which moves frames between its devices and its lanes, and the handle that others have of it.
+//! The thread of a relay, which moves frames between its devices and its lanes.
 
-use std::io::{self, ErrorKind};
-use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::io::ErrorKind;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use clearway_proto::swing::relay::Port;
 use clearway_proto::units::{Bytes, Span, Time};
-use ring::rand::{SecureRandom, SystemRandom};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 use tun_rs::SyncDevice;
 
 use super::classes::is_control;
-use super::device::{tidy, Devices};
+use super::device::Devices;
+use super::estate::Estate;
 use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::{Kernel, LaneCounters};
 use super::lanes::{across, Lanes, Want, PORTS};
 use super::probe::{LinkFigures, Prober};
 use super::settings::Settings;
-use super::watch::Watch;
-use crate::daemon::output::Problem;
 use crate::datagram::clock::Clock;
 use crate::datagram::driver::Waker;
-use crate::realtime;
 use crate::tcp::kernel::KernelError;
 
 /// Frames that are read, or sent, before anything else is looked at.
@@ -59,100 +54,22 @@ pub struct Seen {
     pub send_errors: u64,
 }
 
-enum Command {
+/// A request to the thread.
+pub(super) enum Command {
+    /// It tells what it is doing.
     Look(Sender<Seen>),
+    /// It sends nothing but PFC frames, and stores whatever comes, until it hands over or goes on.
+    Freeze(Sender<()>),
+    /// It goes on.
+    Thaw,
+    /// It ends with what it has.
+    HandOver(Sender<Estate>),
+    /// It ends in order.
     End,
 }
 
-/// The handle of a relay at work. It ends in order when this is dropped.
-#[derive(Debug)]
-pub struct Handle {
-    commands: Mutex<Sender<Command>>,
-    waker: Waker,
-    watch: Watch,
-    thread: Mutex<Option<JoinHandle<Result<u64, KernelError>>>>,
-}
-
-impl Handle {
-    /// Starts a relay between the ports of these devices.
-    pub fn start(devices: Devices, settings: Settings) -> Result<Handle, Problem> {
-        let failed = |error: io::Error| Problem::bare(format!("the relay's thread: {error}"));
-        let waker = Waker::new().map_err(failed)?;
-        let mut session = [0; 8];
-        let random = SystemRandom::new().fill(&mut session);
-        random.map_err(|_| Problem::bare("there are no random numbers"))?;
-        let session = u64::from_ne_bytes(session);
-        let (commands, received) = channel();
-        let (told, heard) = channel();
-        let (its_waker, ports) = (waker.clone(), devices.ports.clone());
-        let work = move || {
-            let kernel = match Kernel::open(&devices, &settings, session) {
-                Ok(kernel) => kernel,
-                Err(error) => {
-                    let _ = told.send(Err(error));
-                    return Ok(0);
-                }
-            };
-            let _ = told.send(Ok(()));
-            if !realtime::prepare(realtime::OF_RELAYS) {
-                warn!("the relay's thread has no real-time priority, and stands still when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
-            }
-            Work::new(devices, kernel, &settings, session).run(&its_waker, &received)
-        };
-        let thread = std::thread::Builder::new().name("relay".into()).spawn(work).map_err(failed)?;
-        let started = heard.recv().map_err(|_| Problem::bare("the relay's thread has failed"))?;
-        if let Err(error) = started {
-            tidy(&ports);
-            return Err(error.into());
-        }
-        let watch = Watch::new(ports);
-        Ok(Handle { commands: Mutex::new(commands), waker, watch, thread: Mutex::new(Some(thread)) })
-    }
-
-    /// A snapshot; none if the thread has ended, which only an error does.
-    pub fn look(&self) -> Option<Seen> {
-        let (told, heard) = channel();
-        self.tell(Command::Look(told));
-        Some(Seen { states: self.watch.states(), ..heard.recv().ok()? })
-    }
-
-    /// Looks after the ports. A port that is gone is an error.
-    pub fn look_at_ports(&self) -> Result<(), Problem> {
-        self.watch.look()
-    }
-
-    /// Returns whether the thread has ended by itself.
-    pub fn has_ended(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Ends it when all that is stored has left, or after some seconds. Returns the frames that were lost, or what had ended it.
-    pub fn end(&self) -> Result<u64, Problem> {
-        self.tell(Command::End);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ended = thread.map(JoinHandle::join);
-        let failed = |_| Err(error_of("the relay's thread has failed"));
-        Ok(ended.map_or(Ok(0), |ended| ended.unwrap_or_else(failed))?)
-    }
-
-    fn tell(&self, command: Command) {
-        let _ = self.commands.lock().unwrap_or_else(PoisonError::into_inner).send(command);
-        self.waker.wake();
-    }
-}
-
-fn error_of(message: &str) -> KernelError {
-    KernelError { message: message.into(), remedy: "report it".into() }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        let _ = self.end();
-    }
-}
-
-struct Work {
+/// The state of the thread.
+pub(super) struct Work {
     devices: Devices,
     kernel: Kernel,
     lanes: Lanes,
@@ -168,7 +85,8 @@ struct Work {
 }
 
 impl Work {
-    fn new(devices: Devices, kernel: Kernel, settings: &Settings, session: u64) -> Work {
+    /// A relay between these devices whose programs are attached.
+    pub(super) fn new(devices: Devices, kernel: Kernel, settings: &Settings, session: u64) -> Work {
         let sources = [devices.ports[0].address, devices.ports[1].address];
         let clock = Clock::start();
         let started = clock.now();
@@ -187,8 +105,16 @@ impl Work {
         }
     }
 
+    /// Begins with what another process has left.
+    pub(super) fn adopt(&mut self, estate: Estate) {
+        let now = self.clock.now();
+        for (port, frame) in self.lanes.adopt(estate, &self.settings.params, now) {
+            write(&self.devices.queues[port as usize], &frame, &mut self.send_errors);
+        }
+    }
+
     /// Works until it is told to end. Returns the frames that were lost then.
-    fn run(mut self, waker: &Waker, commands: &Receiver<Command>) -> Result<u64, KernelError> {
+    pub(super) fn run(mut self, waker: &Waker, commands: &Receiver<Command>) -> Result<u64, KernelError> {
         let mut ends_at = None;
         loop {
             // Before anything is read: after a standstill a PAUSE that has run out is not taken for one that lasts.
@@ -212,6 +138,18 @@ impl Work {
             while let Ok(command) = commands.try_recv() {
                 match command {
                     Command::Look(tell) => _ = tell.send(self.seen(now)?),
+                    Command::Freeze(tell) => {
+                        self.freeze()?;
+                        let _ = tell.send(());
+                    }
+                    Command::Thaw => {
+                        self.lanes.freeze(false);
+                        self.kernel.attach(&self.devices)?;
+                    }
+                    Command::HandOver(tell) => {
+                        let _ = tell.send(self.leave()?);
+                        return Ok(0);
+                    }
                     Command::End => {
                         self.lanes.leave(now);
                         ends_at = Some(now + DRAINS);
@@ -261,6 +199,25 @@ impl Work {
         if let Some(finding) = self.prober.poll_finding() {
             finding.log(self.settings.probing, self.prober.figures());
         }
+    }
+
+    /// Lets nothing pass any more: whatever comes is stored here.
+    fn freeze(&mut self) -> Result<(), KernelError> {
+        self.lanes.freeze(true);
+        for port in PORTS {
+            for priority in &self.settings.priorities {
+                self.kernel.command(port, *priority, Want::Close)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out all that waits, when another's programs have taken the place of these.
+    fn leave(&mut self) -> Result<Estate, KernelError> {
+        // What the kernel has sent here before.
+        let until = self.clock.now() + SETTLES;
+        while self.receive()? || self.clock.now() < until {}
+        Ok(self.lanes.take_estate(self.clock.now()))
     }
 
     /// Lets everything pass from here on.
@@ -371,6 +328,11 @@ impl Work {
             send_errors: self.send_errors,
         })
     }
+}
+
+/// An error that nothing on the host explains.
+pub(super) fn error_of(message: &str) -> KernelError {
+    KernelError { message: message.into(), remedy: "report it".into() }
 }
 
 /// Writes a frame to a device, and returns whether it is done with: a device without room takes it later.

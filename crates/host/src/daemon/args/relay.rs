@@ -25,6 +25,9 @@ pub struct RelayArgs {
     /// The TOML file of the relay: one table, [relay], with the rate, the delay and the lossless priorities.
     #[arg(long, value_name = "FILE", required_unless_present_any = ["remove", "status", "measure"])]
     pub config: Option<PathBuf>,
+    /// Take the place of the relay that is at work between these interfaces, if there is one: what waits in it is handed over, and nothing passes by.
+    #[arg(long, requires = "config")]
+    pub replace: bool,
     /// Take from both interfaces what a relay has left there. Without a relay, nothing passes between them from then on.
     #[arg(long, conflicts_with = "config")]
     pub remove: bool,

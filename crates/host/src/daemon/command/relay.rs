@@ -1,6 +1,7 @@
 //! `clearwayd relay`: Swing's relay between two interfaces.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use clearway_proto::parameter::Shown;
 use clearway_proto::units::Bytes;
 use rustix::event::{poll, Timespec};
 use serde_json::{json, Value};
+use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use super::channels::runtime;
@@ -18,14 +20,17 @@ use crate::daemon::output::{print, Problem};
 use crate::daemon::service::Service;
 use crate::daemon::{http, log, stops};
 use crate::relay::device::{ports, remove, Devices};
+use crate::relay::handle::{Handle, Succession};
 use crate::relay::page::page;
+use crate::relay::predecessor::Predecessor;
 use crate::relay::settings::Settings;
-use crate::relay::status;
-use crate::relay::work::Handle;
+use crate::relay::{status, succession};
 use crate::testbed::clock::monotonic_ns;
 
 /// How often signals and the ports are looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often an address is tried that another still has.
+const ATTEMPTS: u32 = 50;
 /// Answers to probes that a measurement waits for.
 const PROBES: u64 = 3;
 /// How often a measurement looks for them.
@@ -45,7 +50,7 @@ pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
     }
     let Some(config) = &args.config else {
         // Not under a relay that is at work.
-        let _name = status::listen(&args.local, &args.remote)?;
+        let _name = status::listen(&args.local, &args.remote, false)?;
         remove(&args.local, &args.remote)?;
         print(&format!("nothing passes between {} and {} now\n", args.local, args.remote))?;
         return Ok(0);
@@ -129,6 +134,18 @@ fn check_memory(settings: &Settings) -> Result<(), Problem> {
     }
 }
 
+/// Takes the address of the metrics, which one that has handed over may still have for a moment. Without it the relay goes on.
+async fn bind_after(metrics: Option<SocketAddr>) -> Option<TcpListener> {
+    for _ in 0..ATTEMPTS {
+        match http::bind(metrics).await {
+            Ok(bound) => return bound,
+            Err(_) => tokio::time::sleep(LOOK).await,
+        }
+    }
+    warn!(at = ?metrics, "nobody can read metrics: the address is taken");
+    None
+}
+
 fn serve(
     args: &RelayArgs,
     settings: Settings,
@@ -137,11 +154,19 @@ fn serve(
     let metrics = metrics_address(args.metrics.as_ref())?;
     let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
     runtime()?.block_on(async {
-        let metrics = http::bind(metrics).await?;
         let (params, short_response) = (settings.params.clone(), settings.short_response);
-        let listener = status::listen(&args.local, &args.remote)?;
-        let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
-        if let Err(error) = status::serve(listener, handle.clone()) {
+        let former = if args.replace { Predecessor::find(&args.local, &args.remote)? } else { None };
+        let replaces = former.is_some();
+        let bound = if replaces { None } else { Some(http::bind(metrics).await?) };
+        let taken = if replaces { None } else { Some(status::listen(&args.local, &args.remote, false)?) };
+        let handle = Arc::new(Handle::start(Devices::open(ports)?, settings, former)?);
+        let listener = taken.map_or_else(|| status::listen(&args.local, &args.remote, true), Ok)?;
+        let metrics = match bound {
+            Some(bound) => bound,
+            None => bind_after(metrics).await,
+        };
+        let served = status::serve(listener, handle.clone());
+        if let Err(error) = served.and_then(|()| succession::serve(&args.local, &args.remote, handle.clone())) {
             // As if it had never started.
             let _ = (handle.end(), remove(&args.local, &args.remote));
             return Err(trouble("the thread of the status", &error));
@@ -153,6 +178,7 @@ fn serve(
             remote_buffer = params.remote_buffer.shown(),
             xoff = params.xoff.shown(),
             safety = params.safety.map(Shown::shown),
+            replaces,
             "relay starts"
         );
         if let Some(response) = short_response {
@@ -177,6 +203,14 @@ fn serve(
             look.tick().await;
             if let Some(status) = stops::status() {
                 break status;
+            }
+            match handle.succession() {
+                Succession::Works => {}
+                Succession::HandsOver => continue,
+                Succession::HandedOver => {
+                    info!("another process has taken this one's place: process ends");
+                    return Ok(0);
+                }
             }
             if handle.has_ended() {
                 let why = handle.end().err().map_or("its thread has ended".into(), |problem| problem.message);

@@ -1,0 +1,106 @@
+//! What a relay's process hands over to the one that takes its place.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+
+use clearway_proto::swing::relay::Port;
+use clearway_proto::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// The longest frame, in bytes.
+const LONGEST: u32 = 65_600;
+
+/// What there is of a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfLane {
+    /// The port that its frames came in on.
+    pub port: Port,
+    /// Its priority.
+    pub priority: u8,
+    /// For how long the port that they leave on is paused.
+    pub paused: Span,
+    /// The frames that wait, the first of them first.
+    pub frames: Vec<Vec<u8>>,
+}
+
+/// All that there is.
+pub type Estate = Vec<OfLane>;
+
+/// What comes before the frames of a lane.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    is_remote: bool,
+    priority: u8,
+    paused_ps: u64,
+    lengths: Vec<u32>,
+}
+
+/// Writes what there is: a line of JSON, and all frames one after the other.
+pub fn write(to: &mut impl Write, estate: &[OfLane]) -> io::Result<()> {
+    let head = |lane: &OfLane| Head {
+        is_remote: lane.port == Port::Remote,
+        priority: lane.priority,
+        paused_ps: lane.paused.as_ps(),
+        lengths: lane.frames.iter().map(|frame| frame.len() as u32).collect(),
+    };
+    serde_json::to_writer(&mut *to, &estate.iter().map(head).collect::<Vec<_>>())?;
+    to.write_all(b"\n")?;
+    estate.iter().flat_map(|lane| &lane.frames).try_for_each(|frame| to.write_all(frame))
+}
+
+/// Reads what [`write`] has written.
+pub fn read(from: impl Read) -> io::Result<Estate> {
+    let mut from = BufReader::new(from);
+    let mut line = String::new();
+    from.read_line(&mut line)?;
+    let heads: Vec<Head> = serde_json::from_str(&line)?;
+    let mut frame = |length: u32| {
+        if length > LONGEST {
+            return Err(io::Error::new(ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+        }
+        let mut frame = vec![0; length as usize];
+        from.read_exact(&mut frame).map(|()| frame)
+    };
+    let mut lane = |Head { is_remote, priority, paused_ps, lengths }: Head| {
+        let frames = lengths.into_iter().map(&mut frame).collect::<io::Result<_>>()?;
+        let port = if is_remote { Port::Remote } else { Port::Local };
+        Ok(OfLane { port, priority, paused: Span::from_ps(paused_ps), frames })
+    };
+    heads.into_iter().map(&mut lane).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estate() -> Estate {
+        let lane = |port, priority, paused, frames: &[&[u8]]| OfLane {
+            port,
+            priority,
+            paused,
+            frames: frames.iter().map(|frame| frame.to_vec()).collect(),
+        };
+        vec![
+            lane(Port::Local, 3, Span::from_us(7), &[b"first\n", b"", b"third"]),
+            lane(Port::Remote, 3, Span::ZERO, &[]),
+            lane(Port::Remote, 4, Span::from_ps(1), &[&[0xff; 65_600]]),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut text = Vec::new();
+        write(&mut text, &estate()).unwrap();
+        assert_eq!(read(&text[..]).unwrap(), estate());
+    }
+
+    #[test]
+    fn what_is_cut_off_or_absurd_is_refused() {
+        let mut text = Vec::new();
+        write(&mut text, &estate()).unwrap();
+        for end in [0, 5, 100, text.len() - 1] {
+            assert!(read(&text[..end]).is_err(), "{end}");
+        }
+        let long = br#"[{"is_remote":true,"priority":3,"paused_ps":0,"lengths":[4000000000]}]"#;
+        assert!(read(&long[..]).is_err());
+    }
+}
