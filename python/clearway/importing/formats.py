@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from clearway.errors import ClearwayError
-from clearway.importing import htsim_matrix, htsim_topology, ns3_config, ns3_flows, ns3_topology
+from clearway.importing import (
+    goal,
+    goal_merge,
+    htsim_matrix,
+    htsim_topology,
+    ns3_config,
+    ns3_flows,
+    ns3_topology,
+)
 from clearway.importing.parts import AnyPart, Choices, Format
 from clearway.importing.source import Source
 
@@ -17,6 +26,8 @@ FORMATS: Mapping[str, Format] = {
         ns3_config.FORMAT,
         ns3_topology.FORMAT,
         ns3_flows.FORMAT,
+        goal.FORMAT,
+        goal_merge.FORMAT,
     )
 }
 """By name; a file is asked of each in this order."""
@@ -27,6 +38,11 @@ def format_named(name: str) -> Format:
     if name not in FORMATS:
         raise ClearwayError(f"--format {name}: is unknown", f"the formats are {', '.join(FORMATS)}")
     return FORMATS[name]
+
+
+def standing_for(path: Path) -> Source:
+    """Return the file that a path stands for: itself, or the first of those that have it as their prefix."""
+    return Source(path)
 
 
 def read(source: Source, choices: Choices, wanted: Format | None = None) -> tuple[Format, AnyPart]:
