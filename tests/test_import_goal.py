@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clearway, nothing_but
-from tests.imports import ATLAHS, CSG, LOGGOPSIM, imported, runs, scenario
+from tests.imports import ASTRA, ATLAHS, CSG, LOGGOPSIM, imported, runs, scenario
 
 TREE = LOGGOPSIM / "binary_tree_32.goal"
 PAIR, THREE = ATLAHS / "pair.goal", ATLAHS / "three.goal"
@@ -40,6 +40,15 @@ def test_the_file_is_named_where_it_is(clearway: Clearway, workspace: Path) -> N
     runs(clearway, "1ms", "out/of/it.toml")
     imported(clearway, "in/a.goal", "-o", "in/a.toml")
     assert scenario(Path("in/a.toml"))["job"][0]["file"] == "a.goal"
+
+
+def test_a_file_that_was_read_is_not_replaced(clearway: Clearway, workspace: Path) -> None:
+    (workspace / "x.goal").write_text(PAIR.read_text())
+    answer = clearway("import", "x.goal", ASTRA / "custom" / "custom_allreduce", "-o", "x.toml", "--force")
+    assert answer.status == 2
+    assert "x.goal: is a file that was read" in answer.err
+    assert (workspace / "x.goal").read_text() == PAIR.read_text()
+    assert nothing_but(workspace, "x.goal")
 
 
 def test_computing_is_in_ns(clearway: Clearway) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from clearway.errors import ClearwayError
 from clearway.importing import (
+    chakra,
+    chakra_groups,
     goal,
     goal_merge,
     htsim_matrix,
@@ -21,6 +23,7 @@ from clearway.importing.source import Source
 FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
+        chakra.FORMAT,
         htsim_matrix.FORMAT,
         htsim_topology.FORMAT,
         ns3_config.FORMAT,
@@ -28,6 +31,7 @@ FORMATS: Mapping[str, Format] = {
         ns3_flows.FORMAT,
         goal.FORMAT,
         goal_merge.FORMAT,
+        chakra_groups.FORMAT,
     )
 }
 """By name; a file is asked of each in this order."""
@@ -42,7 +46,7 @@ def format_named(name: str) -> Format:
 
 def standing_for(path: Path) -> Source:
     """Return the file that a path stands for: itself, or the first of those that have it as their prefix."""
-    return Source(path)
+    return Source(path if path.exists() else chakra.first_of(path) or path)
 
 
 def read(source: Source, choices: Choices, wanted: Format | None = None) -> tuple[Format, AnyPart]:
