@@ -7,6 +7,8 @@ from pathlib import Path
 
 from clearway.errors import ClearwayError
 from clearway.importing import (
+    astra_network,
+    astra_system,
     chakra,
     chakra_groups,
     goal,
@@ -31,6 +33,8 @@ FORMATS: Mapping[str, Format] = {
         ns3_flows.FORMAT,
         goal.FORMAT,
         goal_merge.FORMAT,
+        astra_network.FORMAT,
+        astra_system.FORMAT,
         chakra_groups.FORMAT,
     )
 }
