@@ -18,6 +18,7 @@ from clearway.importing import (
     ns3_config,
     ns3_flows,
     ns3_topology,
+    simai,
 )
 from clearway.importing.parts import AnyPart, Choices, Format
 from clearway.importing.source import Source
@@ -36,6 +37,7 @@ FORMATS: Mapping[str, Format] = {
         astra_network.FORMAT,
         astra_system.FORMAT,
         chakra_groups.FORMAT,
+        simai.FORMAT,
     )
 }
 """By name; a file is asked of each in this order."""
