@@ -116,6 +116,22 @@ def test_traces_network_and_system_together(clearway: Clearway) -> None:
     assert wire < summary["iteration_mean_us"] < wire + 6 * 0.5
 
 
+def test_the_line_of_the_documentation(clearway: Clearway, workspace: Path) -> None:
+    """Its files are in ASTRA-sim's repository: here they lie where that has them."""
+    for theirs, ours in {
+        "workload/microbenchmarks/all_reduce/4npus_1MB": "workload",
+        "network/analytical": "network",
+        "system/native_collectives": "system",
+    }.items():
+        place = workspace / "astra-sim" / "examples" / theirs
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(ASTRA / ours)
+    page = (Path(__file__).parent.parent / "docs" / "COMING_FROM.md").read_text()
+    (line,) = re.findall(r"^clearway import (astra-sim/.*)$", page, re.MULTILINE)
+    assert clearway("import", *line.split()).status == 0
+    assert runs(clearway, "10ms", "astra.toml")["summary"]["iterations"] == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "key", "named", "keys"),
     [

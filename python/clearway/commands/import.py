@@ -22,6 +22,23 @@ _UNITS = ("ps", "us")
 _PLACEMENTS = {"packed": PACKED, "round-robin": ROUND_ROBIN, "round_robin": ROUND_ROBIN, "random": RANDOM}
 _MODES = ("multi-job", "multi-tenant")
 
+PlacementOption = Annotated[
+    str | None,
+    typer.Option(
+        "--placement",
+        metavar="WORD",
+        help="Hosts of the ranks of jobs: packed (the default), round-robin, or random.",
+    ),
+]
+ModeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        metavar="WORD",
+        help="Several jobs: multi-job, each on hosts of its own (the default), or multi-tenant.",
+    ),
+]
+
 
 @app.command()
 def import_files(
@@ -53,34 +70,13 @@ def import_files(
             help="Unit of start in htsim's connection matrices: ps, or us; by default us if they have msg.",
         ),
     ] = None,
-    placement: Annotated[
-        str | None,
-        typer.Option(
-            "--placement",
-            metavar="WORD",
-            help="Hosts of the ranks of jobs: packed (the default), round-robin, or random.",
-        ),
-    ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(
-            "--mode",
-            metavar="WORD",
-            help="Several jobs: multi-job, each on hosts of its own (the default), or multi-tenant.",
-        ),
-    ] = None,
+    placement: PlacementOption = None,
+    mode: ModeOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Make a scenario of files of other simulators, and say what it has no room for."""
-    if start_unit not in (None, *_UNITS):
-        raise ClearwayError(f"--start-unit {start_unit}: is unknown", f"the units are {' and '.join(_UNITS)}")
-    if placement not in (None, *_PLACEMENTS):
-        raise ClearwayError(
-            f"--placement {placement}: is unknown", "the words are packed, round-robin and random"
-        )
-    if mode not in (None, *_MODES):
-        raise ClearwayError(f"--mode {mode}: is unknown", f"the modes are {' and '.join(_MODES)}")
+    choices = _choices(start_unit, placement, mode)
     wanted = [format_named(name) for name in formats or []]
     if wanted and len(wanted) != len(files):
         raise ClearwayError(
@@ -88,7 +84,6 @@ def import_files(
             "give it once for each file, in order",
         )
     destination = writing.Destination(output, force=force)
-    choices = Choices(start_unit, _PLACEMENTS[placement] if placement else None, mode)
     scenario = joining.join(joining.gather(files, choices, wanted or [None] * len(files)), choices)
     written, warnings = destination.write(scenario)
     for warning in warnings:
@@ -102,6 +97,19 @@ def import_files(
         for each in said:
             console.say(f"- {each}")
     console.say(f"written to {', '.join(str(path) for path in written)}")
+
+
+def _choices(start_unit: str | None, placement: str | None, mode: str | None) -> Choices:
+    """Check what a person says of files."""
+    if start_unit not in (None, *_UNITS):
+        raise ClearwayError(f"--start-unit {start_unit}: is unknown", f"the units are {' and '.join(_UNITS)}")
+    if placement not in (None, *_PLACEMENTS):
+        raise ClearwayError(
+            f"--placement {placement}: is unknown", "the words are packed, round-robin and random"
+        )
+    if mode not in (None, *_MODES):
+        raise ClearwayError(f"--mode {mode}: is unknown", f"the modes are {' and '.join(_MODES)}")
+    return Choices(start_unit, _PLACEMENTS[placement] if placement else None, mode)
 
 
 def _as_json(scenario: joining.Scenario, written: list[Path]) -> dict[str, object]:
