@@ -9,7 +9,7 @@ import pytest
 from tests import chakra
 from tests.chakra import COLLECTIVE, COMPUTE, INTEGER_FIELDS, MIB, RECEIVE, SEND, node, one_collective, write
 from tests.conftest import Clearway
-from tests.imports import ASTRA, imported, runs, scenario
+from tests.imports import ASTRA, SIMAI, imported, runs, scenario
 
 
 def job() -> dict[str, Any]:
@@ -70,6 +70,16 @@ def test_several_prefixes_are_several_jobs(clearway: Clearway) -> None:
     assert said["files"] == ["scenario.goal", "scenario.toml"]
     assert [each["hosts"] for each in scenario()["job"]] == ["0..4", "4..12"]
     assert runs(clearway, "10ms")["summary"]["iterations"] == 2
+
+
+def test_operations_of_several_jobs_have_a_file_each(clearway: Clearway) -> None:
+    said = imported(clearway, ASTRA / "custom" / "custom_allreduce", SIMAI / "microAllReduce.txt")
+    assert said["files"] == ["scenario.0.goal", "scenario.1.goal", "scenario.toml"]
+    assert [each["file"] for each in scenario()["job"]] == ["scenario.0.goal", "scenario.1.goal"]
+    assert [len(operations(f"scenario.{number}.goal")) for number in range(2)] == [8, 8]
+    again = clearway("import", ASTRA / "custom" / "custom_allreduce", SIMAI / "microAllReduce.txt")
+    assert again.status == 2
+    assert "is there already" in again.err
 
 
 def test_astra_sims_ring_by_sends_and_receives(clearway: Clearway) -> None:

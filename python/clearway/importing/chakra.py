@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 
-from clearway.errors import ClearwayError
+from clearway.errors import ClearwayError, reason
 from clearway.files import LARGEST_TEXT
 from clearway.importing import protobuf
 from clearway.importing.chakra_jobs import job_of, remarks_on
@@ -62,7 +62,8 @@ def _read(source: Source, _: Choices) -> Workload:
     nodes = sum(len(trace.nodes) for trace in traces)
     match = _NAME.fullmatch(source.path.name)
     name = match["prefix"] if match else source.path.stem
-    part = Workload(source, counted(ranks=len(traces), nodes=nodes), ranks=len(traces), files=paths)
+    part = Workload(source, counted(ranks=len(traces), nodes=nodes), ranks=len(traces))
+    part.files = {path.absolute() for path in paths}
     remarks_on(part, traces)
     part.make = lambda context: job_of(name, part, traces, context)
     return part
@@ -78,7 +79,7 @@ def _files_of(source: Source) -> Sequence[Path]:
             "name the files of the ranks prefix.0.et, prefix.1.et and so on",
         )
     found: dict[int, Path] = {}
-    for path in source.path.parent.iterdir():
+    for path in _listed(source.path.parent):
         other = _NAME.fullmatch(path.name)
         if not other or other["prefix"] != match["prefix"] or not path.is_file():
             continue
@@ -92,6 +93,14 @@ def _files_of(source: Source) -> Sequence[Path]:
             "take the files of all ranks, from 0 on",
         )
     return [source.path if path == source.path else path for _, path in sorted(found.items())]
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise ClearwayError(f"{folder}: cannot be read: {reason(error)}", "check the path") from error
 
 
 def _trace(source: Source, rank: int) -> Trace:

@@ -36,6 +36,9 @@ _MOST_BYTES = 1 << 50
 FIRST_TAG = 1 << 31
 """The first tag of collectives; those of sends and receives in a trace are below it."""
 
+Members = range | tuple[int, ...]
+"""The ranks of a collective."""
+
 GROUP_REMEDY = 'give a file of communicators, too: {"1": [0, 1, 2, 3]}'
 
 
@@ -51,9 +54,9 @@ class Calls:
     rooted: int = 0
     _named: dict[str, dict[str, Sequence[int]]] = field(default_factory=dict)
     """Members of the communicators in a trace's own metadata, by its file."""
-    _order: dict[tuple[str, tuple[int, ...]], list[tuple[Collective, int]]] = field(default_factory=dict)
+    _order: dict[tuple[str, Members], list[tuple[Collective, int]]] = field(default_factory=dict)
     """The collectives of each communicator, each with its first tag, as the first rank had them."""
-    _seen: Counter[tuple[tuple[str, tuple[int, ...]], str]] = field(default_factory=Counter)
+    _seen: Counter[tuple[tuple[str, Members], str]] = field(default_factory=Counter)
     """How many of them the trace of each rank has had."""
     _tag: int = FIRST_TAG
 
@@ -70,7 +73,7 @@ class Calls:
                 "correct the communicator, or take the trace of its rank",
             )
         call = self._collective(trace, node, members)
-        key = (name, tuple(members))
+        key = (name, members)
         order = self._order.setdefault(key, [])
         place = self._seen[key, trace.name]
         self._seen[key, trace.name] += 1
@@ -99,14 +102,15 @@ class Calls:
                         "take the traces of one run; this one may be cut short",
                     )
 
-    def _members(self, trace: Trace, node: Node) -> tuple[str, Sequence[int]]:
+    def _members(self, trace: Trace, node: Node) -> tuple[str, Members]:
         """Return the name of the communicator and its ranks: all of them where the node has none."""
         name = str(node.attributes.get("pg_name", ""))
         if name not in ("", "0"):
             given = self.context.groups.members if self.context.groups else {}
-            own = self._named.setdefault(trace.name, _own_groups(trace))
-            members = given.get(name) or own.get(name)
-            if members is None:
+            if trace.name not in self._named:
+                self._named[trace.name] = _own_groups(trace)
+            members = tuple(given.get(name) or self._named[trace.name].get(name, ()))
+            if not members:
                 raise trace.error(node, f"is of communicator {brief(name)}, which is not there", GROUP_REMEDY)
             beyond = [rank for rank in members if rank >= self.ranks]
             if beyond:
@@ -121,7 +125,7 @@ class Calls:
             return "", range(self.ranks)
         return "", self._along(trace, node, involved)
 
-    def _along(self, trace: Trace, node: Node, involved: list[bool]) -> Sequence[int]:
+    def _along(self, trace: Trace, node: Node, involved: list[bool]) -> Members:
         """Return the ranks that differ from the trace's along the dimensions that are involved alone."""
         sizes = self.context.dimensions
         if math.prod(sizes) != self.ranks:
@@ -133,13 +137,13 @@ class Calls:
         rank = trace.rank
         steps = [math.prod(sizes[:dimension]) for dimension in range(len(sizes))]
         fixed = [place for place in range(len(sizes)) if place >= len(involved) or not involved[place]]
-        return [
+        return tuple(
             other
             for other in range(self.ranks)
             if all(
                 other // steps[place] % sizes[place] == rank // steps[place] % sizes[place] for place in fixed
             )
-        ]
+        )
 
     def _collective(self, trace: Trace, node: Node, members: Sequence[int]) -> Collective:
         number = node.integer("comm_type")

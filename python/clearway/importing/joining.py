@@ -114,7 +114,7 @@ def _add_jobs(reads: list[Read], placement: Read, choices: Choices) -> None:
 
 
 def _add(reads: list[Read], source: Source, choices: Choices, wanted: Format | None) -> None:
-    if any(source.path in each.part.files for each in reads):
+    if any(source.path.absolute() in each.part.files for each in reads):
         return  # read already, with another file of the same workload
     format_of, part = read(source, choices, wanted)
     kind = kind_of(part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -65,8 +65,8 @@ class Part:
     """Units and values that the file does not say."""
     lost: list[str] = field(default_factory=list)
     """What the file says and a scenario cannot."""
-    files: Sequence[Path] = ()
-    """All files that were read with this one, where a name stands for several."""
+    files: Collection[Path] = ()
+    """The absolute paths of all files that were read with this one, where a name stands for several."""
 
 
 @dataclass
