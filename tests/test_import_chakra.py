@@ -72,6 +72,16 @@ def test_several_prefixes_are_several_jobs(clearway: Clearway) -> None:
     assert runs(clearway, "10ms")["summary"]["iterations"] == 2
 
 
+def test_a_run_of_it_is_the_same_on_any_number_of_threads(clearway: Clearway) -> None:
+    imported(clearway, ASTRA / "custom" / "custom_allreduce", ASTRA / "workload" / "all_to_all")
+    digests = set()
+    for threads in (1, 2, 3):
+        answer = clearway("run", "scenario.toml", "--threads", threads, "--out", f"on-{threads}", "--json")
+        assert answer.status == 0, answer.err
+        digests.add(answer.json["digest"])
+    assert len(digests) == 1
+
+
 def test_operations_of_several_jobs_have_a_file_each(clearway: Clearway) -> None:
     said = imported(clearway, ASTRA / "custom" / "custom_allreduce", SIMAI / "microAllReduce.txt")
     assert said["files"] == ["scenario.0.goal", "scenario.1.goal", "scenario.toml"]
