@@ -176,6 +176,25 @@ def test_direct_collectives_are_operations(
     assert wire < summary["iteration_mean_us"] < 2 * wire + 30
 
 
+def test_what_direct_collectives_wait_for(clearway: Clearway, workspace: Path) -> None:
+    """Of small messages, what one waits for is what takes time: the other phase, or those before it."""
+    times = {}
+    for kind, named in ((7, "direct"), (7, "direct1"), (7, "direct2"), (0, "direct")):
+        key = "all_reduce" if kind == 0 else "reduce_scatter"
+        write(workspace, one_collective(kind, 400))
+        settings = system(
+            workspace, **{f"{key}_implementation": f'["{named}"]', "preferred_dataset_splits": "1"}
+        )
+        imported(clearway, "trace", settings, "--force")
+        times[kind, named] = runs(clearway, "1ms")["summary"]["iteration_mean_us"]
+        Path("run-of-1ms").rename(f"run-of-{kind}-{named}")
+    once = times[7, "direct"]
+    assert 2.9 * once < times[7, "direct1"] < 3.1 * once
+    assert 1.9 * once < times[7, "direct2"] < 2.1 * once
+    # The second phase begins when the first has come, not when it is acknowledged.
+    assert 1.4 * once < times[0, "direct"] < 1.6 * once
+
+
 def test_chunks_and_algorithms_within_operations(clearway: Clearway, workspace: Path) -> None:
     """The double tree in three chunks, as operations and by [[job]], takes the same time."""
     named = system(workspace, all_reduce_implementation='["doubleBinaryTree"]', preferred_dataset_splits="3")

@@ -174,6 +174,7 @@ def test_memory_and_metadata_take_no_time(clearway: Clearway, workspace: Path) -
     said = imported(clearway, "trace.0.et")
     assert any(each.startswith("memory: 1 nodes") for each in said["not_carried_over"])
     assert any(each.startswith("computing: 1 nodes say no duration") for each in said["not_carried_over"])
+    assert operations()[0][:2] == ["l0: calc 2000 cpu 0", "l1: calc 3000 cpu 0"]
     # One after the other on one processor, and what waits for both behind them.
     assert runs_alone(clearway, "scenario.toml") == pytest.approx(9)
 
@@ -300,6 +301,25 @@ def test_messages_of_collectives_and_of_nodes_are_kept_apart(clearway: Clearway,
     imported(clearway, "trace")
     tags = [re.findall(r"send (\d+)b to 1 tag (\d+)", "\n".join(lines)) for lines in operations()]
     assert len({tag for size, tag in tags[0]}) == 3
+    assert runs(clearway, "1ms")["summary"]["iterations"] == 1
+
+
+def test_collectives_are_matched_in_the_order_of_the_files(clearway: Clearway, workspace: Path) -> None:
+    """Whatever their ids, of which each rank has its own."""
+    sizes = (1000, 5000, 3000)
+    ids = ((5, 2, 9), (1, 30, 4))
+    write(
+        workspace,
+        [
+            [
+                node(number, COLLECTIVE, comm_type=0, comm_size=size)
+                for number, size in zip(own, sizes, strict=True)
+            ]
+            for own in ids
+        ],
+    )
+    imported(clearway, "trace")
+    assert re.findall(r"send (\d+)b", operations()[0][0])[0] == "500"
     assert runs(clearway, "1ms")["summary"]["iterations"] == 1
 
 

@@ -89,12 +89,12 @@ def add(operations: Operations, call: Collective, me: int, tag: int, after: Sequ
     return operations.join(member.ends)
 
 
-def _ring(member: _Member, steps: int, first: int) -> None:
-    """Pass parts round the ring: in step s the part `first` - s, counted from the member."""
+def _ring(member: _Member, steps: int) -> None:
+    """Pass parts round the ring: in step s member m sends part m - s, received in the step before."""
     for chunk in range(member.call.chunks):
         received: list[int] = []
         for step in range(steps):
-            part = member.me + first - step
+            part = member.me - step
             send = member.send(member.me + 1, member.chunk(part, member.ranks, chunk), chunk, received)
             size = member.chunk(part - 1, member.ranks, chunk)
             received = [member.receive(member.me - 1, size, chunk)]
@@ -102,15 +102,11 @@ def _ring(member: _Member, steps: int, first: int) -> None:
 
 
 def _ring_all_reduce(member: _Member) -> None:
-    _ring(member, 2 * (member.ranks - 1), 0)
+    _ring(member, 2 * (member.ranks - 1))
 
 
-def _ring_all_gather(member: _Member) -> None:
-    _ring(member, member.ranks - 1, 0)
-
-
-def _ring_reduce_scatter(member: _Member) -> None:
-    _ring(member, member.ranks - 1, -1)
+def _ring_once(member: _Member) -> None:
+    _ring(member, member.ranks - 1)
 
 
 def _exchange(member: _Member, steps: Sequence[int]) -> None:
@@ -258,10 +254,10 @@ _WAYS: Mapping[tuple[str, str], Callable[[_Member], None]] = {
     (ALL_REDUCE, "halving_doubling"): _halving_doubling,
     (ALL_REDUCE, "double_tree"): _double_tree,
     (ALL_REDUCE, "direct"): _direct_all_reduce,
-    (REDUCE_SCATTER, "ring"): _ring_reduce_scatter,
+    (REDUCE_SCATTER, "ring"): _ring_once,
     (REDUCE_SCATTER, "halving_doubling"): _halving,
     (REDUCE_SCATTER, "direct"): _direct_parts,
-    (ALL_GATHER, "ring"): _ring_all_gather,
+    (ALL_GATHER, "ring"): _ring_once,
     (ALL_GATHER, "halving_doubling"): _doubling,
     (ALL_GATHER, "direct"): _direct_all_gather,
     (ALL_TO_ALL, "direct"): _direct_parts,
