@@ -12,6 +12,7 @@ from tests.conftest import Clearway
 
 DATA = Path(__file__).parent / "data" / "import"
 CSG, UET, HPCC, CONWEAVE = (DATA / name for name in ("csg-htsim", "uet-htsim", "hpcc", "conweave"))
+LOGGOPSIM, ATLAHS, ASTRA, SIMAI = (DATA / name for name in ("loggopsim", "atlahs", "astra-sim", "simai"))
 
 
 def imported(clearway: Clearway, *arguments: object) -> dict[str, Any]:
