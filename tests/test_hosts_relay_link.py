@@ -1,4 +1,4 @@
-"""What a relay makes of its link: its delay, a virtual queue, two rates. Needs what test_hosts_relay needs."""
+"""What a relay makes of its link, and who takes its place. Needs what test_hosts_relay needs."""
 
 import json
 import time
@@ -150,9 +150,12 @@ def test_a_faster_long_link_is_slowed_down_to_the_switchs(through: Wire, config:
 
 def test_another_process_takes_the_place_with_what_waits(through: Wire, config: Path) -> None:
     """Frames wait, another process comes, and another: all leave in order, and none passes by."""
+    config.write_text(CONFIG + 'storm_after = "10s"\n')
     with relay(through, config, "--metrics", METRICS) as first:
-        receiver = listening(started(through.far, "receive", "2"))
-        done(started(through.far, "say", str(LONGEST)))
+        receiver = listening(started(through.far, "receive", "6"))
+        # Paused for four seconds, each PAUSE a third of one, and let go.
+        held = started(through.far, "say", *[str(LONGEST), "@150"] * 27, "0")
+        until(through, lane("paused"), 1)
         done(started(through.switch, "send", "20", "1000", str(TRAFFIC_CLASS), "1000"))
         assert metrics(through)[lane("waiting_frames")] == 20
         with relay(through, config, "--metrics", METRICS, "--replace") as second:
@@ -161,7 +164,8 @@ def test_another_process_takes_the_place_with_what_waits(through: Wire, config: 
             assert metrics(through)[lane("paused")] == 1
             with relay(through, config, "--metrics", METRICS, "--replace"):
                 assert second.wait(timeout=10) == 0
-                done(started(through.far, "say", "0"))
+                assert metrics(through)[lane("waiting_frames")] == 20
+                done(held)
                 assert numbers(receiver) == list(range(20))
                 until(through, lane("closed"), 0)
     assert "there is no relay between" in clearwayd(through, "--status").stderr

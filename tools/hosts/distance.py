@@ -85,8 +85,8 @@ class Setting:
         few = _FEW * self.payload_bytes
         standstill = 2 * few + _STANDSTILL_S * self.rate_mbps * 125_000
         near = few + _RESPONSE_S * self.rate_mbps * 125_000
-        # A sender that stands still has sent enough before: what a relay may send and has not got is never made
-        # up for, and missing in what waits at the other end.
+        # A sender that stands still has sent enough before: what a relay may send and has not got is never
+        # made up for, and missing in what waits at the other end.
         ahead = near + _STANDSTILL_S * self.rate_mbps * 125_000
         xon, xoff = (near, near + _SPELL_S * self.rate_mbps * 125_000) if self.has_relays else (few, few)
         return {
