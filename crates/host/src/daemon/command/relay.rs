@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
-use clearway_proto::units::Bytes;
+use clearway_proto::swing::relay::RelayParams;
+use clearway_proto::units::{Bytes, Span};
 use rustix::event::{poll, Timespec};
 use serde_json::{json, Value};
 use tokio::net::TcpListener;
@@ -146,6 +147,28 @@ async fn bind_after(metrics: Option<SocketAddr>) -> Option<TcpListener> {
     None
 }
 
+/// Notes in the log what has started.
+fn announce(args: &RelayArgs, params: &RelayParams, short_response: Option<Span>, replaces: bool) {
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        local = args.local,
+        remote = args.remote,
+        remote_buffer = params.remote_buffer.shown(),
+        xoff = params.xoff.shown(),
+        safety = params.safety.map(Shown::shown),
+        replaces,
+        "relay starts"
+    );
+    if let Some(response) = short_response {
+        let response = response.shown();
+        warn!(
+            response,
+            "a PAUSE is short at this rate: a host that stands still for longer than this response may lose frames; give it a \
+             core of its own, or write response in the file"
+        );
+    }
+}
+
 fn serve(
     args: &RelayArgs,
     settings: Settings,
@@ -166,29 +189,13 @@ fn serve(
             None => bind_after(metrics).await,
         };
         let served = status::serve(listener, handle.clone());
-        if let Err(error) = served.and_then(|()| succession::serve(&args.local, &args.remote, handle.clone())) {
+        if let Err(error) = served.and_then(|()| succession::serve(&args.local, &args.remote, handle.clone()))
+        {
             // As if it had never started.
             let _ = (handle.end(), remove(&args.local, &args.remote));
             return Err(trouble("the thread of the status", &error));
         }
-        info!(
-            version = env!("CARGO_PKG_VERSION"),
-            local = args.local,
-            remote = args.remote,
-            remote_buffer = params.remote_buffer.shown(),
-            xoff = params.xoff.shown(),
-            safety = params.safety.map(Shown::shown),
-            replaces,
-            "relay starts"
-        );
-        if let Some(response) = short_response {
-            let response = response.shown();
-            warn!(
-                response,
-                "a PAUSE is short at this rate: a host that stands still for longer than this response may lose frames; give it a \
-                 core of its own, or write response in the file"
-            );
-        }
+        announce(args, &params, short_response, replaces);
         print(&format!("relaying between {} and {}\n", args.local, args.remote))?;
         if let Some(at) = metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()) {
             print(&format!("metrics at http://{at}/metrics\n"))?;
@@ -218,7 +225,10 @@ fn serve(
             }
             if let Err(problem) = handle.look_at_ports() {
                 let _ = handle.end();
-                return Err(Problem { message: format!("the relay cannot go on: {}", problem.message), ..problem });
+                return Err(Problem {
+                    message: format!("the relay cannot go on: {}", problem.message),
+                    ..problem
+                });
             }
             service.alive();
         };
