@@ -47,7 +47,7 @@ pub fn write(to: &mut impl Write, estate: &[OfLane]) -> io::Result<()> {
     estate.iter().flat_map(|lane| &lane.frames).try_for_each(|frame| to.write_all(frame))
 }
 
-/// Reads what [`write`] has written.
+/// Reads what [`write()`] has written.
 pub fn read(from: impl Read) -> io::Result<Estate> {
     let mut from = BufReader::new(from);
     let mut line = String::new();
