@@ -78,7 +78,7 @@ def test_a_looped_link_is_measured(
 def test_a_link_at_whose_end_nobody_answers_is_told(through: Wire, config: Path) -> None:
     config.write_text(LINK.format(delay="400us", response="2ms"))
     with relay(through, config, "--metrics", METRICS) as process:
-        until(through, "probes_total", 20)
+        until(through, 'link_found{finding="silent"}', 1)
         told = clearwayd(through, "--measure")
         assert (told.returncode, "nothing answers" in told.stdout) == (1, True), told
         assert "delay_seconds" not in metrics(through)
