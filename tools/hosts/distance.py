@@ -85,15 +85,12 @@ class Setting:
         few = _FEW * self.payload_bytes
         standstill = 2 * few + _STANDSTILL_S * self.rate_mbps * 125_000
         near = few + _RESPONSE_S * self.rate_mbps * 125_000
-        # A sender that stands still has sent enough before: what a relay may send and has not got is never
-        # made up for, and missing in what waits at the other end.
-        ahead = near + _STANDSTILL_S * self.rate_mbps * 125_000
         xon, xoff = (near, near + _SPELL_S * self.rate_mbps * 125_000) if self.has_relays else (few, few)
         return {
             "duration": f"{warmup + max(_LEAST_S, _CYCLES * self.cycle_s):.4f}s",
             "warmup": f"{warmup:.4f}s",
             "network.file": str(own),
-            "switch.default.pfc_xoff": f"{ahead:.0f}B",
+            "switch.default.pfc_xoff": f"{near:.0f}B",
             "switch.default.pfc_headroom": f"{standstill:.0f}B",
             "switch.long.pfc_headroom": f"{standstill + self.bdp_bytes:.0f}B",
             "switch.long.pfc_xoff": f"{xoff:.0f}B",

@@ -53,23 +53,17 @@ fn iperf3_sends_what_is_granted() {
 fn follows(carrying: &mut Carrying, what: &str, megabits: u64, payload: u64) {
     // The first are those of the rate before, and of connections that begin.
     carrying.granted_slots(megabits);
-    // A machine that stands still meanwhile sends less than it was granted, and does not do so three times.
-    let mut ratio = 0.0;
-    for _ in 0..3 {
-        let before = carrying.report();
-        carrying.granted_slots(4 * megabits);
-        let after = carrying.report();
-        let (granted, offered) = (after.granted - before.granted, after.offered - before.offered);
-        let (sent, us) = (after.sent - before.sent, after.us - before.us);
-        ratio = sent as f64 / (granted * carrying::slot_payload() * payload / PAYLOAD) as f64;
-        let rate = sent as f64 * 8.0 / us as f64;
-        say(&format!("{what}: {rate:.2} Mb/s, {ratio:.4} of {granted} slots granted of {offered} offered"));
-        assert!(granted * 10 >= offered * 9, "{what}: the demand ran dry, {granted} of {offered} slots");
-        if (0.85..1.05).contains(&ratio) {
-            return;
-        }
-    }
-    panic!("{what}: {ratio} of what was granted");
+    let before = carrying.report();
+    carrying.granted_slots(4 * megabits);
+    let after = carrying.report();
+    let (granted, offered) = (after.granted - before.granted, after.offered - before.offered);
+    let (sent, us) = (after.sent - before.sent, after.us - before.us);
+    let ratio = sent as f64 / (granted * carrying::slot_payload() * payload / PAYLOAD) as f64;
+    let rate = sent as f64 * 8.0 / us as f64;
+    say(&format!("{what}: {rate:.2} Mb/s, {ratio:.4} of {granted} slots granted of {offered} offered"));
+    // More than this machine's other work explains.
+    assert!((0.85..1.05).contains(&ratio), "{what}: {ratio} of what was granted");
+    assert!(granted * 10 >= offered * 9, "{what}: the demand ran dry, {granted} of {offered} slots");
 }
 
 #[test]
