@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.chakra import COLLECTIVE, COMPUTE, node, one_collective, write
-from tests.conftest import Clearway, nothing_but
-from tests.imports import ASTRA, imported, runs, scenario, topology
+from tests.conftest import Clearway
+from tests.imports import ASTRA, imported, refused, runs, scenario, topology
 
 GB = 8 * 2**30
 RING = (ASTRA / "network" / "Ring_4npus.yml").read_text()
@@ -293,10 +293,4 @@ WRONG: dict[str, tuple[str, str, str]] = {
 def test_what_is_wrong_is_said_with_its_line_and_a_remedy(
     name: str, clearway: Clearway, workspace: Path
 ) -> None:
-    text, message, remedy = WRONG[name]
-    (workspace / "wrong").write_text(text)
-    answer = clearway("import", "wrong", "-o", "made/for/it.toml")
-    assert answer.status == 2
-    assert answer.err.startswith(f"error: wrong{message}")
-    assert remedy in answer.err.split("\n  ", 1)[1]
-    assert nothing_but(workspace, "wrong")
+    refused(clearway, workspace, *WRONG[name])

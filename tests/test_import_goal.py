@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clearway, nothing_but
-from tests.imports import ASTRA, ATLAHS, CSG, LOGGOPSIM, imported, runs, scenario
+from tests.imports import ASTRA, ATLAHS, CSG, LOGGOPSIM, imported, refused, runs, scenario
 
 TREE = LOGGOPSIM / "binary_tree_32.goal"
 PAIR, THREE = ATLAHS / "pair.goal", ATLAHS / "three.goal"
@@ -197,13 +197,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
 def test_what_is_wrong_is_said_with_its_line_and_a_remedy(
     name: str, clearway: Clearway, workspace: Path
 ) -> None:
-    text, message, remedy = WRONG[name]
-    (workspace / "wrong").write_text(text)
-    answer = clearway("import", "wrong", "-o", "made/for/it.toml")
-    assert answer.status == 2
-    assert answer.err.startswith(f"error: wrong{message}")
-    assert remedy in answer.err.split("\n  ", 1)[1]
-    assert nothing_but(workspace, "wrong")
+    refused(clearway, workspace, *WRONG[name])
 
 
 def test_places_that_do_not_fit(clearway: Clearway, workspace: Path) -> None:

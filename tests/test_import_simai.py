@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Clearway, nothing_but
-from tests.imports import ASTRA, SIMAI, imported, runs
+from tests.conftest import Clearway
+from tests.imports import ASTRA, SIMAI, imported, refused, runs
 
 MICRO = SIMAI / "microAllReduce.txt"
 HEAD = (
@@ -153,10 +153,4 @@ WRONG: dict[str, tuple[str, str, str]] = {
 def test_what_is_wrong_is_said_with_its_line_and_a_remedy(
     name: str, clearway: Clearway, workspace: Path
 ) -> None:
-    text, message, remedy = WRONG[name]
-    (workspace / "wrong").write_text(text)
-    answer = clearway("import", "wrong", "-o", "made/for/it.toml")
-    assert answer.status == 2
-    assert answer.err.startswith(f"error: wrong{message}")
-    assert remedy in answer.err.split("\n  ", 1)[1]
-    assert nothing_but(workspace, "wrong")
+    refused(clearway, workspace, *WRONG[name])

@@ -316,9 +316,8 @@ SEC("tc")
 int relay_sent_remote(struct __sk_buff *skb)
 {
     struct probe probe;
-    __be16 type;
-    if (!bpf_skb_load_bytes(skb, 12, &type, sizeof(type)) && type == __builtin_bswap16(TYPE_PROBE) &&
-        read_probe(skb, &probe) && probe.session == setting.session) {
+    if (skb->protocol == __builtin_bswap16(TYPE_PROBE) && read_probe(skb, &probe) &&
+        probe.session == setting.session) {
         probe.left_ns = bpf_ktime_get_ns();
         if (bpf_skb_store_bytes(skb, ETH_HLEN, &probe, sizeof(probe), 0))
             return TC_ACT_SHOT;

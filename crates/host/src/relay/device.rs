@@ -119,9 +119,8 @@ impl Devices {
         let open = |port: &Device| -> Result<(Device, SyncDevice), Problem> {
             // One whose place is taken has the first name.
             let is_taken = |name: &String| Path::new("/sys/class/net").join(name).exists();
-            let names = ["", "b"].map(|more| format!("relay{}{more}", port.index));
-            let [first, second] = names;
-            let name = if is_taken(&first) { second } else { first };
+            let first = format!("relay{}", port.index);
+            let name = if is_taken(&first) { first + "b" } else { first };
             let mtu = u16::try_from(port.mtu).unwrap_or(u16::MAX);
             let device = tap::open(&name, mtu, RING)?;
             // Nobody else speaks here: without an address of its own and without IPv6 the host sends nothing.

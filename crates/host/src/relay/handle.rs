@@ -9,7 +9,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tracing::warn;
 
 use super::device::{tidy, Devices};
-use super::estate::Estate;
+use super::handover::Handover;
 use super::kernel::Kernel;
 use super::predecessor::{Predecessor, PATIENCE};
 use super::settings::Settings;
@@ -24,11 +24,11 @@ use crate::testbed::clock::monotonic_ns;
 /// Whether another process takes a relay's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Succession {
-    /// None does.
+    /// No process takes its place.
     Works,
-    /// One does, and the thread has ended or is about to.
+    /// A process is about to: the thread has ended, or is about to.
     HandsOver,
-    /// One has, and knows all that there was to know.
+    /// A process has taken its place, and was told of all lanes.
     HandedOver,
 }
 
@@ -59,7 +59,7 @@ impl Handle {
         let (told, heard) = channel();
         let (its_waker, ports) = (waker.clone(), devices.ports.clone());
         let work = move || {
-            let (kernel, estate) = match begin(&devices, &settings, session, former) {
+            let (kernel, handover) = match begin(&devices, &settings, session, former) {
                 Ok(begun) => begun,
                 Err(problem) => {
                     let _ = told.send(Err(problem));
@@ -70,8 +70,8 @@ impl Handle {
                 warn!("the relay's thread has no real-time priority, and stands still when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
             }
             let mut work = Work::new(devices, kernel, &settings, session);
-            if let Some(estate) = estate {
-                work.adopt(estate);
+            if let Some(handover) = handover {
+                work.adopt(handover);
             }
             let _ = told.send(Ok(()));
             work.run(&its_waker, &received)
@@ -94,24 +94,24 @@ impl Handle {
         heard.recv().is_ok()
     }
 
-    /// Has it go on.
+    /// Has it send frames again.
     pub fn thaw(&self) {
         self.tell(Command::Thaw);
     }
 
-    /// Ends it, and returns what it has; none if the thread has ended before.
-    pub fn hand_over(&self) -> Option<Estate> {
+    /// Ends it, and returns its lanes; none if the thread has ended before.
+    pub fn hand_over(&self) -> Option<Handover> {
         let (told, heard) = channel();
         self.set_succession(Succession::HandsOver);
         self.tell(Command::HandOver(told));
-        let estate = heard.recv().ok();
-        if estate.is_none() {
+        let handover = heard.recv().ok();
+        if handover.is_none() {
             self.set_succession(Succession::Works);
         }
-        estate
+        handover
     }
 
-    /// The successor has been told everything.
+    /// Notes that the successor was told of all lanes.
     pub fn handed_over(&self) {
         self.set_succession(Succession::HandedOver);
     }
@@ -164,7 +164,7 @@ fn begin(
     settings: &Settings,
     session: u64,
     former: Option<Predecessor>,
-) -> Result<(Kernel, Option<Estate>), Problem> {
+) -> Result<(Kernel, Option<Handover>), Problem> {
     let kernel = Kernel::load(devices, settings, session, former.is_some())?;
     let Some(mut former) = former else {
         kernel.attach(devices)?;
@@ -174,9 +174,10 @@ fn begin(
     // It is not taken for dead while the other hands over.
     kernel.set_alive_at(monotonic_ns() + PATIENCE.as_nanos() as u64)?;
     kernel.attach(devices)?;
-    let estate = former.hand_over()?;
-    kernel.set_alive(true)?;
-    Ok((kernel, Some(estate)))
+    let handover = former.hand_over();
+    // Without it this process ends, and the kernel passes everything on.
+    kernel.set_alive(handover.is_ok())?;
+    Ok((kernel, Some(handover?)))
 }
 
 impl Drop for Handle {

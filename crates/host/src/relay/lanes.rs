@@ -18,13 +18,15 @@ use egress::Egress;
 use watchdog::Watchdog;
 
 mod egress;
-mod succession;
+mod handover;
 mod watchdog;
 
 /// The bytes that a frame takes on the wire besides its own: check sequence, preamble and gap.
 const AROUND: u64 = 24;
 /// The bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
+/// The longest frame that a relay takes, in bytes.
+pub const LONGEST_FRAME: usize = 65_600;
 /// A lane is opened when nothing of it has waited for this long: not in each gap between two PAUSEs.
 const LINGERS: Span = Span::from_ms(1);
 

@@ -7,12 +7,12 @@
 pub mod classes;
 #[cfg(feature = "tcp")]
 pub mod device;
-pub mod estate;
 pub mod figures;
 #[cfg(feature = "tcp")]
 pub mod filters;
 #[cfg(feature = "tcp")]
 pub mod handle;
+pub mod handover;
 #[cfg(feature = "tcp")]
 pub mod kernel;
 pub mod lanes;
@@ -22,6 +22,8 @@ pub mod page;
 pub mod predecessor;
 pub mod probe;
 pub mod settings;
+#[cfg(feature = "tcp")]
+pub mod sockets;
 #[cfg(feature = "tcp")]
 pub mod status;
 #[cfg(feature = "tcp")]

@@ -1,26 +1,23 @@
 //! The relay whose place a process takes, as that process sees it.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use super::estate::{read, Estate};
+use super::handover::{read, Handover};
+use super::sockets::address;
 use crate::daemon::output::Problem;
 
+/// The kind of the socket at which a relay waits for its successor.
+pub(super) const KIND: &str = "clearway-relay-successor";
 /// The time that either waits for the other.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// The request to store whatever comes.
 pub(super) const FREEZE: u8 = b'f';
-/// The request for all that there is.
+/// The request for all lanes.
 pub(super) const HAND_OVER: u8 = b'h';
 /// The answer to [`FREEZE`].
 pub(super) const DONE: u8 = b'd';
-
-/// The address at which the relay between two interfaces waits for its successor.
-pub(super) fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("clearway-relay-successor/{local}/{remote}"))
-}
 
 /// Reads one byte, and fails if it is another.
 pub(super) fn expect(from: &mut UnixStream, wanted: u8) -> io::Result<()> {
@@ -40,7 +37,8 @@ pub struct Predecessor {
 impl Predecessor {
     /// The relay at work between two interfaces; none if there is none.
     pub fn find(local: &str, remote: &str) -> Result<Option<Predecessor>, Problem> {
-        let stream = match address(local, remote).and_then(|address| UnixStream::connect_addr(&address)) {
+        let stream = match address(KIND, local, remote).and_then(|address| UnixStream::connect_addr(&address))
+        {
             Ok(stream) => stream,
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(None),
             Err(error) => return Err(failed(&error)),
@@ -57,10 +55,10 @@ impl Predecessor {
         frozen.map_err(|error| failed(&error))
     }
 
-    /// Takes what it has, when the programs have taken the place of its own.
-    pub(super) fn hand_over(mut self) -> Result<Estate, Problem> {
-        let estate = self.stream.write_all(&[HAND_OVER]).and_then(|()| read(&mut self.stream));
-        estate.map_err(|error| failed(&error))
+    /// Takes its lanes, when the programs have taken the place of its own.
+    pub(super) fn hand_over(mut self) -> Result<Handover, Problem> {
+        let handover = self.stream.write_all(&[HAND_OVER]).and_then(|()| read(&mut self.stream));
+        handover.map_err(|error| failed(&error))
     }
 }
 

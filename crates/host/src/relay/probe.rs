@@ -37,17 +37,17 @@ pub struct LinkFigures {
     pub planned_delay_ns: u64,
     /// The time from one probe to the next, in nanoseconds; 0: none are sent.
     pub every_ns: u64,
-    /// What is found of it; none while that cannot be told.
+    /// The finding of the probes; none while they tell nothing.
     pub finding: Option<Finding>,
 }
 
-/// What is found of the long link that was not so before.
+/// A verdict of probes on the long link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// It is no longer than planned, or by so little that a PAUSE works in time.
+    /// The link is no longer than planned, or by so little that a PAUSE works in time.
     AsPlanned,
-    /// It is longer than the file says: what this takes is missing for what a PAUSE takes to work.
+    /// The link is longer than the file says: less than half of the response is left for a PAUSE to work.
     Longer,
     /// Nothing at the other end turns probes around.
     Silent,
@@ -63,7 +63,7 @@ impl Finding {
         }
     }
 
-    /// Notes it in the log.
+    /// Notes the finding in the log.
     pub fn log(self, probing: Probing, figures: LinkFigures) {
         let measured = Span::from_ns(figures.delay_ns.unwrap_or(0)).shown();
         let (planned, response) = (probing.delay.shown(), probing.response.shown());
@@ -136,7 +136,7 @@ impl Prober {
         }
     }
 
-    /// Returns when the next is due.
+    /// Returns when the next probe is due.
     pub fn poll_timeout(&self) -> Time {
         self.next_at
     }
@@ -185,7 +185,7 @@ impl Prober {
         true
     }
 
-    /// Returns what has been found that was not so before.
+    /// Returns the finding, if it is another than before.
     pub fn poll_finding(&mut self) -> Option<Finding> {
         let LinkFigures { probes, delay_ns, .. } = self.figures;
         let now = if probes - self.answered_at > self.silent_after {
@@ -201,7 +201,7 @@ impl Prober {
         now.filter(|_| is_new)
     }
 
-    /// Returns what has been told so far.
+    /// Returns the counts, the delay and the finding so far.
     pub fn figures(&self) -> LinkFigures {
         self.figures
     }

@@ -3,18 +3,17 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
 use clearway_proto::units::{Bytes, Span};
-use rustix::event::{poll, Timespec};
 use serde_json::{json, Value};
 
 use super::handle::Handle;
 use super::lanes::PORTS;
+use super::sockets::{accept, address, pause};
 use super::work::{Lane, Seen};
 use crate::daemon::output::Problem;
 
@@ -23,28 +22,22 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often a name is tried that another still has.
 const ATTEMPTS: u32 = 50;
-
-/// The time before another is accepted when one could not be, and before a name is tried again.
-const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-
-/// The name of the relay between two interfaces.
-fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("clearway-relay/{local}/{remote}"))
-}
+/// The kind of the socket.
+const KIND: &str = "clearway-relay";
 
 /// Takes the name of the relay between two interfaces, which one that has handed over may still have for a moment.
 pub fn listen(local: &str, remote: &str, has_handed_over: bool) -> Result<UnixListener, Problem> {
     if let Some(problem) = other_way_round(local, remote) {
         return Err(problem);
     }
-    let bind = || address(local, remote).and_then(|address| UnixListener::bind_addr(&address));
-    let is_taken = |bound: &io::Result<_>| bound.as_ref().is_err_and(|e| e.kind() == ErrorKind::AddrInUse);
+    let bind = || address(KIND, local, remote).and_then(|address| UnixListener::bind_addr(&address));
     let mut bound = bind();
-    for _ in 0..if has_handed_over { ATTEMPTS } else { 0 } {
-        if !is_taken(&bound) {
+    for _ in 0..ATTEMPTS {
+        let is_taken = bound.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
+        if !is_taken || !has_handed_over {
             break;
         }
-        let _ = poll(&mut [], Some(&PAUSE));
+        pause();
         bound = bind();
     }
     bound.map_err(|error| match error.kind() {
@@ -59,7 +52,7 @@ pub fn listen(local: &str, remote: &str, has_handed_over: bool) -> Result<UnixLi
 /// The problem that a relay is between these interfaces, and has them the other way round.
 fn other_way_round(local: &str, remote: &str) -> Option<Problem> {
     let found =
-        local != remote && address(remote, local).and_then(|it| UnixStream::connect_addr(&it)).is_ok();
+        local != remote && address(KIND, remote, local).and_then(|it| UnixStream::connect_addr(&it)).is_ok();
     let message =
         format!("the relay that is at work here has {remote} as its local and {local} as its remote port");
     found.then(|| Problem::new(message, &format!("write --local {remote} --remote {local}")))
@@ -69,11 +62,7 @@ fn other_way_round(local: &str, remote: &str) -> Option<Problem> {
 pub fn serve(listener: UnixListener, handle: Arc<Handle>) -> io::Result<()> {
     let work = move || {
         loop {
-            let Ok((mut client, _)) = listener.accept() else {
-                // Too few descriptors, for example: the next one who asks may be lucky.
-                let _ = poll(&mut [], Some(&PAUSE));
-                continue;
-            };
+            let mut client = accept(&listener);
             let Some(seen) = handle.look() else { return };
             let _ = client.set_write_timeout(Some(PATIENCE));
             // Who does not read it has gone.
@@ -85,7 +74,7 @@ pub fn serve(listener: UnixListener, handle: Arc<Handle>) -> io::Result<()> {
 
 /// Asks the relay between two interfaces.
 pub fn ask(local: &str, remote: &str) -> Result<Value, Problem> {
-    let asked = address(local, remote).and_then(|address| UnixStream::connect_addr(&address));
+    let asked = address(KIND, local, remote).and_then(|address| UnixStream::connect_addr(&address));
     let mut relay = asked.map_err(|_| {
         let message = format!("there is no relay between {local} and {remote}");
         let none = Problem::new(message, "start one, or name its interfaces as it was given them");
@@ -174,7 +163,7 @@ pub fn table(told: &Value) -> String {
     text
 }
 
-/// What probes have told of the long link, as text.
+/// The text of what probes have told of the long link.
 pub fn long_link(told: &Value) -> String {
     let count = |name: &str| told[name].as_u64().unwrap_or(0);
     let span = |ns: u64| Span::from_ns(ns).shown();

@@ -14,27 +14,20 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 
-use rustix::event::{poll, Timespec};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use tracing::error;
 
-use super::estate::write;
 use super::handle::{Handle, Succession};
-use super::predecessor::{address, expect, DONE, FREEZE, HAND_OVER, PATIENCE};
-
-/// The time before another is accepted when one could not be.
-const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+use super::handover::write;
+use super::predecessor::{expect, DONE, FREEZE, HAND_OVER, KIND, PATIENCE};
+use super::sockets::{accept, address};
 
 /// Waits for a successor, for as long as the process lives.
 pub fn serve(local: &str, remote: &str, handle: Arc<Handle>) -> io::Result<()> {
-    let listener = UnixListener::bind_addr(&address(local, remote)?)?;
+    let listener = UnixListener::bind_addr(&address(KIND, local, remote)?)?;
     let work = move || loop {
-        let Ok((successor, _)) = listener.accept() else {
-            // Too few descriptors, for example: the next one may be lucky.
-            let _ = poll(&mut [], Some(&PAUSE));
-            continue;
-        };
+        let successor = accept(&listener);
         if may_succeed(&successor) && hand_over(successor, &handle).is_err() {
             handle.thaw();
         }
@@ -45,12 +38,12 @@ pub fn serve(local: &str, remote: &str, handle: Arc<Handle>) -> io::Result<()> {
     std::thread::Builder::new().name("successor".into()).spawn(work).map(|_| ())
 }
 
-/// Returns whether it is root's, or the user's that this process runs as.
+/// Returns whether a successor is a process of root, or of the user that this one runs as.
 fn may_succeed(successor: &UnixStream) -> bool {
     socket_peercred(successor).is_ok_and(|peer| peer.uid.is_root() || peer.uid == geteuid())
 }
 
-/// Hands over to a successor. An error is one of a successor that has given up before it was told everything.
+/// Hands over to a successor. Fails if the successor has given up before it was told everything.
 fn hand_over(mut successor: UnixStream, handle: &Handle) -> io::Result<()> {
     successor.set_read_timeout(Some(PATIENCE))?;
     successor.set_write_timeout(Some(PATIENCE))?;
@@ -61,10 +54,10 @@ fn hand_over(mut successor: UnixStream, handle: &Handle) -> io::Result<()> {
     }
     successor.write_all(&[DONE])?;
     expect(&mut successor, HAND_OVER)?;
-    let estate = handle.hand_over().ok_or_else(gone)?;
+    let lanes = handle.hand_over().ok_or_else(gone)?;
     // There is no way back from here: the other's programs have the frames.
-    if let Err(error) = write(&mut successor, &estate) {
-        let frames: usize = estate.iter().map(|lane| lane.frames.len()).sum();
+    if let Err(error) = write(&mut successor, &lanes) {
+        let frames: usize = lanes.iter().map(|lane| lane.frames.len()).sum();
         error!(frames, "frames that waited are lost: the successor has gone ({error})");
     }
     handle.handed_over();

@@ -13,10 +13,10 @@ use tun_rs::SyncDevice;
 
 use super::classes::is_control;
 use super::device::Devices;
-use super::estate::Estate;
 use super::figures::{LaneFigures, PortFigures, State};
+use super::handover::Handover;
 use super::kernel::{Kernel, LaneCounters};
-use super::lanes::{across, Lanes, Want, PORTS};
+use super::lanes::{across, Lanes, Want, LONGEST_FRAME, PORTS};
 use super::probe::{LinkFigures, Prober};
 use super::settings::Settings;
 use crate::datagram::clock::Clock;
@@ -31,8 +31,6 @@ const ALIVE: Span = Span::from_ms(1);
 const DRAINS: Span = Span::from_secs(5);
 /// The longest time from the kernel's decision to send a frame here until it can be read.
 const SETTLES: Span = Span::from_ms(1);
-/// The longest frame, in bytes.
-const LONGEST: usize = 65_600;
 
 /// A lane as it is seen: the port that it comes in on, its priority, and what process and kernel know of it.
 pub type Lane = (Port, u8, LaneFigures, LaneCounters);
@@ -56,15 +54,15 @@ pub struct Seen {
 
 /// A request to the thread.
 pub(super) enum Command {
-    /// It tells what it is doing.
+    /// Tells what the relay is doing.
     Look(Sender<Seen>),
-    /// It sends nothing but PFC frames, and stores whatever comes, until it hands over or goes on.
+    /// Sends nothing but PFC frames, and stores whatever comes, until `Thaw` or `HandOver`.
     Freeze(Sender<()>),
-    /// It goes on.
+    /// Sends frames again after `Freeze`.
     Thaw,
-    /// It ends with what it has.
-    HandOver(Sender<Estate>),
-    /// It ends in order.
+    /// Hands the lanes over, and ends.
+    HandOver(Sender<Handover>),
+    /// Ends when all that is stored has left.
     End,
 }
 
@@ -101,14 +99,14 @@ impl Work {
             alive_at: started,
             send_errors: 0,
             passed: vec![0; settings.priorities.len()],
-            buffer: vec![0; LONGEST],
+            buffer: vec![0; LONGEST_FRAME],
         }
     }
 
     /// Begins with what another process has left.
-    pub(super) fn adopt(&mut self, estate: Estate) {
+    pub(super) fn adopt(&mut self, handover: Handover) {
         let now = self.clock.now();
-        for (port, frame) in self.lanes.adopt(estate, &self.settings.params, now) {
+        for (port, frame) in self.lanes.adopt(handover, &self.settings.params, now) {
             write(&self.devices.queues[port as usize], &frame, &mut self.send_errors);
         }
     }
@@ -147,7 +145,7 @@ impl Work {
                         self.kernel.attach(&self.devices)?;
                     }
                     Command::HandOver(tell) => {
-                        let _ = tell.send(self.leave()?);
+                        let _ = tell.send(self.hand_over()?);
                         return Ok(0);
                     }
                     Command::End => {
@@ -213,11 +211,11 @@ impl Work {
     }
 
     /// Takes out all that waits, when another's programs have taken the place of these.
-    fn leave(&mut self) -> Result<Estate, KernelError> {
+    fn hand_over(&mut self) -> Result<Handover, KernelError> {
         // What the kernel has sent here before.
         let until = self.clock.now() + SETTLES;
         while self.receive()? || self.clock.now() < until {}
-        Ok(self.lanes.take_estate(self.clock.now()))
+        Ok(self.lanes.hand_over(self.clock.now()))
     }
 
     /// Lets everything pass from here on.

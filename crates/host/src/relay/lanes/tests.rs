@@ -308,11 +308,11 @@ fn what_is_handed_over_leaves_in_order_when_the_port_may_send() {
     assert_eq!(sent(&mut old, Port::Local, us(50)), (vec![], vec![]));
     assert_eq!((old.openable(us(5000)), old.poll_timeout(us(2)) > us(50)), (vec![], true));
     let at = Time::ZERO + half;
-    let estate = old.take_estate(at);
+    let handover = old.hand_over(at);
     assert!(old.lanes(Port::Local, at).all(|(_, lane)| lane.frames == 0));
 
     let mut new = lanes(&[3, 4]);
-    assert_eq!(new.adopt(estate.clone(), &params(2), at), []);
+    assert_eq!(new.adopt(handover.clone(), &params(2), at), []);
     // 7.5 kB wait, above XOFF.
     assert_eq!(sent(&mut new, Port::Local, at), (vec![9], vec![PfcFrame::of(3, LONGEST)]));
     assert!(!new.are_open());
@@ -325,7 +325,7 @@ fn what_is_handed_over_leaves_in_order_when_the_port_may_send() {
 
     // A file without a priority of the former one has no lane for its frames: they leave as they are.
     let mut other = lanes(&[4]);
-    let frames = other.adopt(estate, &params(1), at);
+    let frames = other.adopt(handover, &params(1), at);
     assert_eq!(
         frames.iter().map(|(port, frame)| (*port, frame[20])).collect::<Vec<_>>(),
         (0..5).map(|number| (Port::Remote, number)).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use clearway_proto::swing::relay::{Port, Relay, RelayParams};
 use clearway_proto::units::{Bytes, Time};
 
 use super::{across, on_the_wire, Lanes, PORTS};
-use crate::relay::estate::{Estate, OfLane};
+use crate::relay::handover::{Handover, LaneHandover};
 
 impl Lanes {
     /// Sends nothing but PFC frames from here on, or goes on.
@@ -18,13 +18,13 @@ impl Lanes {
         }
     }
 
-    /// Takes out all that waits.
-    pub fn take_estate(&mut self, now: Time) -> Estate {
-        let mut estate = Vec::new();
+    /// Takes all frames out of the lanes.
+    pub fn hand_over(&mut self, now: Time) -> Handover {
+        let mut lanes = Vec::new();
         for port in PORTS {
             for (number, priority) in self.priorities.iter().enumerate() {
                 let lane = &mut self.directions[port as usize][number];
-                estate.push(OfLane {
+                lanes.push(LaneHandover {
                     port,
                     priority: *priority,
                     paused: self.relay.paused_until(across(port), number).since(now),
@@ -32,16 +32,16 @@ impl Lanes {
                 });
             }
         }
-        estate
+        lanes
     }
 
     /// Begins with what another process has left: its frames wait before all others, whether there is room for them or not, and ports are
     /// paused for as long as they were. Must be called before anything has come. Returns the frames that are of no lane here, as the
     /// other's file was another, with the port that they leave on.
-    pub fn adopt(&mut self, estate: Estate, params: &RelayParams, now: Time) -> Vec<(Port, Vec<u8>)> {
+    pub fn adopt(&mut self, handover: Handover, params: &RelayParams, now: Time) -> Vec<(Port, Vec<u8>)> {
         let mut others = Vec::new();
         let mut pauses = Vec::new();
-        for OfLane { port, priority, paused, frames } in estate {
+        for LaneHandover { port, priority, paused, frames } in handover {
             let Some(number) = self.priorities.iter().position(|own| *own == priority) else {
                 others.extend(frames.into_iter().map(|frame| (across(port), frame)));
                 continue;
