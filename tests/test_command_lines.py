@@ -88,6 +88,7 @@ OWN: dict[str, Sequence[str]] = {
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output"),
+    "export perfetto": ("-o", "--output"),
     "import": ("-o", "--output", "--format", "--start-unit", "--force", "--json"),
     "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
     "plan arbiter": ("--rate", "--hosts", "--load", "--message", "--batch", "--racks", "--slot", "--json"),
@@ -108,6 +109,7 @@ FILES = {
     "compare": PATHS,
     "sweep": ("sweep.toml", *PATHS),
     "report": PATHS,
+    "export perfetto": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }
 TOO_LONG = {"demo", "paper"}
@@ -117,7 +119,7 @@ TOO_LONG = {"demo", "paper"}
 def lines(draw: random.Random) -> Iterator[list[str]]:
     """Yield command lines without end, of every command in turn."""
     while True:
-        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "plan target-delay", "nothing"):
+        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto", "nothing"):
             line = command.split()
             if command in FILES:
                 line.append(draw.choice(FILES[command]))
