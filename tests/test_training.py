@@ -62,7 +62,7 @@ def test_compare_shows_how_ranks_spend_their_time(clearway: Clearway, workspace:
     assert answer.status == 0
     for label in ("mean communication exposed", "mean communication hidden", "mean slowdown of jobs"):
         assert label in answer.out
-    figures = [json.loads(Path(name, "manifest.json").read_text())["summary"] for name in ("beside", "after")]
+    figures = [json.loads(Path(name, "summary.json").read_text()) for name in ("beside", "after")]
     beside, after = figures
     assert beside["compute_mean_us"] == pytest.approx(450, rel=1e-6)
     assert beside["hidden_mean_us"] > after["hidden_mean_us"] == 0
@@ -113,8 +113,11 @@ def test_a_trace_has_every_span_and_no_two_of_a_thread_overlap(
     ("keys", "words"),
     [
         ({"expert_parallel": 3}, ["job[0].expert_parallel", "no whole groups of 3"]),
-        ({"pipeline_parallel": 4}, ["job[0].pipeline_parallel", "3 layers for 4 stages"]),
-        ({"data_parallel": 5}, ["room for 8 ranks, and the job has 10"]),
+        (
+            {"pipeline_parallel": 4, "expert_parallel": 1},
+            ["job[0].pipeline_parallel", "3 layers for 4 stages"],
+        ),
+        ({"data_parallel": 6}, ["room for 8 ranks, and the job has 12"]),
         ({"tensor_parallel": 16}, ["job[0].tensor_parallel", "room for 8 ranks"]),
         ({"layer": []}, ["job[0].layer", "0 layers"]),
         ({"layer": [{"count": 2}]}, ["job[0].layer[0].forward"]),

@@ -85,8 +85,8 @@ def _span(rows: Rows, index: int, job: int, thread: int) -> dict[str, Any]:
         "ph": "X",
         "name": name if kind in {name, "calc"} else f"{name} ({kind})",
         "cat": kind,
-        "ts": start,
-        "dur": end - start,
+        "ts": round(start, 6),  # picoseconds
+        "dur": round(end - start, 6),
         "pid": job,
         "tid": thread,
         "args": more,
