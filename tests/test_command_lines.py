@@ -112,6 +112,8 @@ FILES = {
     "export perfetto": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }
+BELOW = ("plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto")
+"""Commands of commands."""
 TOO_LONG = {"demo", "paper"}
 """Commands that take seconds or hours for what is right: they are asked for something wrong as well."""
 
@@ -119,7 +121,7 @@ TOO_LONG = {"demo", "paper"}
 def lines(draw: random.Random) -> Iterator[list[str]]:
     """Yield command lines without end, of every command in turn."""
     while True:
-        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto", "nothing"):
+        for command in (*COMMANDS, *BELOW, "nothing"):
             line = command.split()
             if command in FILES:
                 line.append(draw.choice(FILES[command]))
