@@ -48,7 +48,7 @@ table! {
         hidden_mean_us: Run,
         /// Mean time of its iterations in a run of it alone; NaN without `[record] alone`, or if none was ended.
         alone_us: Run,
-        /// `iteration_mean_us` over `alone_us`; NaN where that is.
+        /// The slowdown: `iteration_mean_us` over `alone_us`; NaN where that is.
         slowdown: Run,
         /// Bytes of messages that ranks handed to their transport; a message without bytes counts as one.
         network_bytes: Run,
