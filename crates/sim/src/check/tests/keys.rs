@@ -119,13 +119,14 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["job"], "start") => json!("1us"),
         (["job"], "placement") => json!("round_robin"),
         (["job"], "layer") => json!([{ "forward": "10us" }]),
-        (["job"], "data_parallel") => json!(2),
         (["job"], "local_rate") => json!("1Tbps"),
         (["probe"], "from") => json!("tor0"),
         (["arbiter"], "at") => json!(["h3", "tor0"]),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
-        (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
+        (["job"], "data_parallel") | (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => {
+            json!(2)
+        }
         (["network"], "hosts") | (_, "k" | "window" | "ranks" | "group_size") => json!(4),
         (_, "long_km") => json!(80.0),
         (_, "bottleneck" | "rate" | "ai_rate" | "hai_rate" | "min_rate") => json!("10Gbps"),

@@ -152,7 +152,7 @@ fn gradients_are_summed_once_however_they_are_cut() {
         let layout = Layout { tensor: 1, data: 8, expert: 2, pipeline: 1 };
         let own = Layer { gradients: bytes, expert_gradients: 2 * bytes, tensor: 0, exchange: 0, ..layer() };
         let mut training = training(layout, vec![own; 4]);
-        training.gradients = Gradients { are_sharded, overlap, bucket, ..training.gradients };
+        training.gradients = Gradients { are_sharded, bucket, overlap, ..training.gradients };
         let graph = program(&training).build().expect("a graph");
         for rank in 0..8 {
             let sent: u64 = graph.pairs_from(rank).map(|pair| graph.pairs[pair as usize].bytes).sum();
