@@ -51,7 +51,10 @@ impl Arbiter {
     /// An endpoint follows no term or an older one: it is told of this one.
     fn answer_older_term(&mut self, now: Time, request: &Request) {
         self.counters.stale_term += 1;
-        if self.succession.may_have_rival(now, &self.params) {
+        let client = &mut self.clients[usize::from(request.source)];
+        // One that follows nobody has been served by nobody.
+        let followed = request.term != 0;
+        if followed && self.succession.may_have_rival(now, &self.params) && client.comes_late() {
             self.postpone(now);
         }
         self.clients[usize::from(request.source)].ask_reset();
@@ -69,7 +72,6 @@ impl Arbiter {
     /// A request to be answered by grants.
     fn answer(&mut self, now: Time, request: &Request) {
         let source = request.source;
-        self.succession.followed = true;
         if !self.is_of_this_life(request) {
             return;
         }

@@ -34,8 +34,6 @@ pub(super) struct Succession {
     alive_by: (Address, Time),
     /// When this arbiter became the primary.
     since: Time,
-    /// Whether an endpoint has followed this primary.
-    pub(super) followed: bool,
     /// When the next watchdog is to leave.
     pub(super) watchdog_at: Time,
     /// Up to which slot the primary had allocated when it was last heard, by its own word, and when that was.
@@ -69,7 +67,6 @@ impl Succession {
             alive_at: Time::ZERO,
             alive_by: (0, Time::ZERO),
             since: now,
-            followed: false,
             watchdog_at: Time::NEVER,
             horizon: None,
             claim: None,
@@ -130,10 +127,10 @@ impl Succession {
         alive
     }
 
-    /// Returns whether there may be another primary that this one did not hear of: for longer than a takeover takes no endpoint
-    /// has followed it.
+    /// Returns whether an endpoint that follows no term as new as this one may have been served by another primary until now: it
+    /// has had longer than a takeover takes to hear of this one.
     pub(super) fn may_have_rival(&self, now: Time, params: &ArbiterParams) -> bool {
-        !self.followed && now > self.since + params.takeover
+        now > self.since + params.takeover
     }
 
     /// Returns when the watchdog after one that leaves now follows: sooner at the beginning of a term, so that a rival learns of

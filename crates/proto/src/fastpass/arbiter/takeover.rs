@@ -36,8 +36,8 @@
 //! term it grants slots to those endpoints that have not heard of it either. These were sent several resets, all of which must
 //! have been lost for a slot to be used twice. One endpoint that says that it follows a newer term does not depose a primary, but
 //! has it grant nothing for [`ArbiterParams::doubt`], once in a term, so that the others or the newer primary can say so too.
-//! A primary that no endpoint has followed for `T_d` may have a rival that it did
-//! not hear of: when a request reaches it at last, it begins its slots a `T_w` later than it would.
+//! An endpoint that does not follow a primary `T_d` after it took over may have followed a rival all the time: when a request of it
+//! comes at last, the primary leaves out what the rival may have granted until now, and a `T_w` more, once in a term for each endpoint.
 
 use super::succession::TermOrder;
 use super::{Address, Arbiter, Role, Time, Watchdog};
@@ -64,12 +64,11 @@ impl Arbiter {
         }
     }
 
-    /// Begins the term's slots later: this primary was cut off from all, another may have served the endpoints meanwhile, and
-    /// goes on until it hears a watchdog.
+    /// Grants slots later: an endpoint was cut off from this primary, another may have served it meanwhile, and goes on until it
+    /// hears a watchdog. The term's first slot stays: of what the other has granted from that on the endpoint drops all.
     pub(super) fn postpone(&mut self, now: Time) {
         let margin = self.params.timeslots.within(self.params.watchdog) + 1;
         self.batches.leave_out_before(self.first_free_slot(now) + margin);
-        self.first_slot = self.batches.next();
     }
 
     /// The first slot that this arbiter may grant if it takes over now.
