@@ -41,3 +41,4 @@ mod spray;
 mod swift;
 mod theory;
 mod three_systems;
+mod training;
