@@ -26,7 +26,7 @@ mod transport;
 pub use arbiter::{ArbiterTimes, Arbiters, Crash, MOST_CONTROL};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
-pub use fault::{Bypass, Fault};
+pub use fault::{Bypass, Fault, FaultTable, LinkEffect, Outage, Rehash, Routing};
 pub use host::{FlowOrder, HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use job::{Collective, CollectiveKind, Job};
 pub use network::{Network, MAX_LINKS};

@@ -3,6 +3,7 @@
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::{Baseline, LinkBaseline};
+use super::goodput::GoodputSteps;
 use super::texts::Texts;
 use crate::host::processor::ProcessorCounters;
 use crate::model::Scenario;
@@ -24,6 +25,8 @@ pub(super) struct Measured<'a> {
     pub counters: Vec<TransportCounters>,
     /// Jain's index of each transport.
     pub fairness: Vec<Option<f64>>,
+    /// Goodput in steps, for faults.
+    pub goodput: GoodputSteps,
 }
 
 /// The figures of a link in the measured time.
