@@ -29,7 +29,7 @@ COMMANDS = {
     ),
     "paper": "Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted.",
     "report": "Write one self-contained HTML page about one run or several.",
-    "import": "Make a scenario of files of htsim, HPCC or ConWeave, and say what it has no room for.",
+    "import": "Make a scenario of files of other simulators, and say what it has no room for.",
     "schema": "Print the JSON Schema of a scenario, for editors.",
     "plan": "Answer by arithmetic what a network needs.",
     "testbed": "Run a scenario on real hosts, and leave what a simulated run leaves.",

@@ -161,6 +161,37 @@ fn one_endpoint_cannot_depose_an_arbiter_but_two_can() {
     assert_eq!((arbiter.role(), arbiter.term(), arbiter.counters().stepped_down), (Role::Standby, 2, 1));
 }
 
+/// An endpoint follows a newer term, the arbiters do not hear each other, and no other endpoint can say so: what the old primary
+/// grants meanwhile may be granted twice. So it grants nothing for a while, once.
+#[test]
+fn a_primary_that_one_endpoint_has_left_grants_nothing_for_a_while_and_once_in_a_term() {
+    let doubt = Span::from_us(800);
+    let params = ArbiterParams { arbiters: 2, doubt, ..arbiter(4) };
+    let mut arbiter = Arbiter::new(&params, NOW).expect("parameters");
+    sent(&mut arbiter, NOW);
+    let left = Request { term: 2, ..request() };
+    let first_slot = |outputs: &[ArbiterOutput]| {
+        outputs.iter().find_map(|output| match output {
+            ArbiterOutput::Allocation(allocation, _) => allocation.grants().next().map(|grant| grant.slot),
+            _ => None,
+        })
+    };
+    arbiter.handle_request(NOW, &left);
+    arbiter.handle_request(NOW, &Request { source: 3, term: 1, seq: 1, slot: SLOT, ..asking(0, 1) });
+    for step in 1..800 {
+        assert_eq!(first_slot(&sent(&mut arbiter, after(step))), None, "after {step} us");
+    }
+    // No sooner than an allocation that leaves when the doubt has passed.
+    let resumed = SLOT + (doubt.as_ps() / params.timeslots.length().as_ps()) + u64::from(params.ahead);
+    let slot = first_slot(&sent(&mut arbiter, after(830))).expect("its demand has not been forgotten");
+    assert!((resumed..resumed + 16).contains(&slot), "{slot} instead of {resumed}");
+    arbiter.handle_request(after(840), &left);
+    let again = Request { source: 3, term: 1, seq: 2, slot: SLOT, ..asking(0, 2) };
+    arbiter.handle_request(after(840), &again);
+    assert!(first_slot(&sent(&mut arbiter, after(870))).is_some(), "a second doubt in one term");
+    assert_eq!((arbiter.role(), arbiter.counters().doubts), (Role::Primary, 1));
+}
+
 #[test]
 fn one_endpoint_cannot_keep_a_dead_primary_alive() {
     let params = ArbiterParams { arbiters: 2, rank: 1, ..arbiter(4) };

@@ -58,7 +58,7 @@ pub struct RankDraft {
 pub struct Problem {
     /// The line of the file; 0 where it is no line's.
     pub line: u32,
-    /// What is wrong, and what to do about it.
+    /// The problem and its remedy, as a user reads them.
     pub message: String,
 }
 

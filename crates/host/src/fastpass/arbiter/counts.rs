@@ -33,6 +33,11 @@ pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 
         ),
         ("paths_changed", "Times that other paths were used than before.", c.paths_changed),
         ("takeovers", "Times that this arbiter became the primary.", c.takeovers),
+        (
+            "doubts",
+            "Times that it granted nothing for a while, as one endpoint claimed to follow a newer term.",
+            c.doubts,
+        ),
         ("stepped_down", "Times that it ceased to be that, as it heard a newer term.", c.stepped_down),
         ("woke_late", "Times that it stood still for so long that another may have taken over.", c.woke_late),
         (

@@ -2,7 +2,7 @@
 
 use crate::fastpass::allocator::Refusal;
 use crate::fastpass::fcp::{Address, Demand, News, PathReport, Request};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 use super::clocks::Advice;
 use super::succession::TermOrder;
@@ -41,6 +41,10 @@ impl Arbiter {
         if let Some(term) = self.succession.claim(request.term, request.source) {
             self.counters.stepped_down += u64::from(self.succession.role == Role::Primary);
             self.follow(now, term);
+        } else if self.succession.begins_to_doubt() && self.params.doubt > Span::ZERO {
+            self.counters.doubts += 1;
+            let until = self.frame.slot(now + self.params.doubt) + u64::from(self.params.ahead);
+            self.batches.leave_out_before(until);
         }
     }
 

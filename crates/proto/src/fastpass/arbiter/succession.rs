@@ -42,6 +42,8 @@ pub(super) struct Succession {
     pub(super) horizon: Option<(u64, Time)>,
     /// A newer term that one endpoint claims to follow.
     claim: Option<(u32, Address)>,
+    /// Whether this primary has granted nothing for a while because of such a claim.
+    doubted: bool,
 }
 
 /// What a term is to an arbiter.
@@ -71,6 +73,7 @@ impl Succession {
             watchdog_at: Time::NEVER,
             horizon: None,
             claim: None,
+            doubted: false,
         }
     }
 
@@ -161,6 +164,11 @@ impl Succession {
             None => self.watchdog_at + params.takeover.saturating_sub(params.watchdog),
         };
         now > missed
+    }
+
+    /// Returns whether a claim that nobody else has made is the first that this primary hears in its term.
+    pub(super) fn begins_to_doubt(&mut self) -> bool {
+        self.role == Role::Primary && !std::mem::replace(&mut self.doubted, true)
     }
 
     /// Takes an endpoint's word that it follows a newer term. Believed is what two endpoints say, as one may be wrong: the

@@ -34,7 +34,9 @@
 //! If the old primary is alive and only its watchdogs are lost, standbys wait as long as the requests of at least two endpoints
 //! acknowledge new allocations. If they do not, or the old primary was cut off and comes back, then until it hears of the new
 //! term it grants slots to those endpoints that have not heard of it either. These were sent several resets, all of which must
-//! have been lost for a slot to be used twice. A primary that no endpoint has followed for `T_d` may have a rival that it did
+//! have been lost for a slot to be used twice. One endpoint that says that it follows a newer term does not depose a primary, but
+//! has it grant nothing for [`ArbiterParams::doubt`], once in a term, so that the others or the newer primary can say so too.
+//! A primary that no endpoint has followed for `T_d` may have a rival that it did
 //! not hear of: when a request reaches it at last, it begins its slots a `T_w` later than it would.
 
 use super::succession::TermOrder;
@@ -111,9 +113,10 @@ impl Arbiter {
         self.succession.follow(now, term);
     }
 
-    /// Looks whether the process was stopped and goes on. A primary that has been silent for so long that another may have taken
+    /// Looks whether the process was stopped and goes on, and returns whether it was. A driver that finds packets waiting when time
+    /// has come for something asks this before it hands them in. A primary that has been silent for so long that another may have taken
     /// over is no longer the primary; a standby that could not have heard a watchdog begins to wait anew.
-    pub(super) fn wakes_late(&mut self, now: Time) -> bool {
+    pub fn wakes_late(&mut self, now: Time) -> bool {
         let late = self.succession.is_late(now, &self.params);
         if late {
             self.counters.woke_late += 1;
