@@ -4,7 +4,7 @@ use clearway_proto::fastpass::arbiter::ArbiterCounters;
 use tracing::warn;
 
 /// Counts with the name and the meaning that metrics give them.
-pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 22] {
+pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 23] {
     let c = counters;
     [
         ("requests", "Requests that were read.", c.requests),
