@@ -13,6 +13,8 @@ pub struct LinkChanges {
     pub rates: Vec<(u64, u64, Rate)>,
     /// The kind of the port at the usual rate.
     pub usual: u16,
+    /// When the frame that was in transmission at the last change of the rate has left, in picoseconds, and the rate at which it leaves.
+    pub under_way: Option<(u64, Rate)>,
 }
 
 impl LinkChanges {

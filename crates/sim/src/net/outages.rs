@@ -14,6 +14,12 @@ use crate::engine::event::Frame;
 impl Ports {
     /// From now on a ruled port transmits at this rate; at its usual one without one. What it transmits already goes on as it began.
     pub fn set_rate(&mut self, at: u32, usual: u16, rate: Option<Rate>) {
+        let (ends, until_now) = (self.port(at).busy_until, self.kind(at).rate);
+        if let Some(changes) = self.changes.get_mut(&at) {
+            // A frame that several changes find in transmission leaves at the rate of the first.
+            changes.under_way =
+                changes.under_way.filter(|(other, _)| *other == ends).or(Some((ends, until_now)));
+        }
         let Some(rate) = rate else {
             self.all[at as usize].kind = usual;
             return;
@@ -25,6 +31,12 @@ impl Ports {
             self.kinds.len() - 1
         });
         self.all[at as usize].kind = u16::try_from(place).expect("fewer kinds of port than 65536");
+    }
+
+    /// The rate at which the frame leaves that is in transmission at a port until `ends`, in picoseconds.
+    pub fn rate_under_way(&self, at: u32, ends: u64) -> Rate {
+        let under_way = self.changes.get(&at).and_then(|changes| changes.under_way);
+        under_way.filter(|(other, _)| *other == ends).map_or(self.kind(at).rate, |(_, rate)| rate)
     }
 
     /// Takes all frames that wait at a ruled port, with their classes: they are lost.

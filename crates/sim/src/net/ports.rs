@@ -110,7 +110,7 @@ impl Ports {
         self.all[at as usize].node = node;
     }
 
-    fn kind(&self, at: u32) -> &PortKind {
+    pub(super) fn kind(&self, at: u32) -> &PortKind {
         &self.kinds[self.port(at).kind as usize]
     }
 

@@ -136,7 +136,7 @@ impl<'a> PortBuilder<'a> {
         let forwarding = self.plan.forwarding.as_ref();
         let dead = forwarding.map_or(&[][..], |forwarding| forwarding.dead_times(link)).to_vec();
         let rates = self.rates.get(&link).cloned().unwrap_or_default();
-        (!dead.is_empty() || !rates.is_empty()).then_some(LinkChanges { dead, rates, usual })
+        (!dead.is_empty() || !rates.is_empty()).then_some(LinkChanges { dead, rates, usual, under_way: None })
     }
 
     /// The ports of a domain, whose links to other domains are added to its exits.
