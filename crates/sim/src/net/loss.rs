@@ -71,7 +71,8 @@ impl Loss {
         struck
     }
 
-    /// Returns whether a frame is lost, as [`Self::strikes`] says, and counts it if so.
+    /// Returns whether a frame of `size` bytes is lost whose transmission begins at the first of these instants, in picoseconds, and
+    /// which would arrive at the second. Counts it if so, with the first fault that loses it.
     pub fn takes_frame(&mut self, size: u32, times: (u64, u64)) -> bool {
         let Some(index) = self.strikes(size, times) else { return false };
         let window = &mut self.windows[index];
@@ -80,7 +81,8 @@ impl Loss {
         true
     }
 
-    /// Returns whether what flow control sends is lost, as [`Self::strikes`] says; it is counted apart.
+    /// Returns whether a PAUSE or RESUME of `size` bytes is lost that begins to leave at the first of these instants, in picoseconds, and
+    /// would arrive at the second. Flow control counts these itself.
     pub fn takes_signal(&mut self, size: u32, times: (u64, u64)) -> bool {
         self.strikes(size, times).is_some()
     }
