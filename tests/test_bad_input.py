@@ -162,7 +162,40 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], list[str]]] = {
         {**SMALL, "fault": [{"kind": "down", "link": "h0->tor0"}]},
         ["fault[0].link", '"a>b" for one way or "a-b" for both'],
     ),
+    "a dead switch that nobody notices": (
+        {**SMALL, "fault": [{"kind": "dead", "node": "tor0"}]},
+        ["fault[0].kind", "needs the table [routing]", "give it detect and converge"],
+    ),
+    "a dead node that is not there": (
+        {
+            **SMALL,
+            "routing": {"detect": "1us", "converge": "1us"},
+            "fault": [{"kind": "dead", "node": "tor9"}],
+        },
+        ["fault[0].node", "tor0"],
+    ),
+    "routes before the death is known": (
+        {**SMALL, "routing": {"detect": "10us", "converge": "9us"}},
+        ["routing.converge", "give at least detect"],
+    ),
+    "a link that is faster for a fault": (
+        {**SMALL, "fault": [{"kind": "slow", "link": "h0-tor0", "rate": "25Gbps"}]},
+        ["fault[0].rate", "found 25Gbps, more than the link's 10Gbps"],
+    ),
 }
+
+
+def test_a_flow_that_is_cut_off_for_good_is_named(clearway: Clearway, workspace: Path) -> None:
+    scenario = {
+        **SMALL,
+        "stop_when_complete": True,
+        "routing": {"detect": "1us", "converge": "10us"},
+        "fault": [{"kind": "dead", "node": 2, "at": "20us"}],
+    }
+    file = written(workspace / "cut.toml", scenario)
+    refused(
+        clearway("run", file), "can never end: since 20us no way joins h2 and h4", "give that fault an until"
+    )
 
 
 @pytest.mark.parametrize("case", IMPOSSIBLE)

@@ -64,6 +64,7 @@ FASTPASS: dict[str, Any] = {
 }
 COMPLETED: dict[str, dict[str, Any]] = {
     "[host.slow]": STAR,
+    "[routing]": STAR,
     "[transport.bulk]\nflow_scaling": STAR,
     "[transport.data]\nprotocol": FASTPASS,
 }

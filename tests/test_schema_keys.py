@@ -121,11 +121,15 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "probe[0]": [{"from": 0, "to": 1, "interval": "10us"}],
     "fault[0]": [
         {"kind": "loss", "link": "{link}", "probability": 0.1},
+        {"kind": "corruption", "link": "{link}", "bit_error_rate": 1e-6},
+        {"kind": "slow", "link": "{link}", "rate": "1Gbps"},
         {"kind": "down", "link": "{link}"},
+        {"kind": "dead", "node": 0},
         {"kind": "crash", "arbiter": 0},
         {"kind": "bypass", "relay": "relay0"},
     ],
     "arbiter": [{"at": "tor0"}],
+    "routing": [{"detect": "10us", "converge": "1ms"}],
     "record": [{}],
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
@@ -247,6 +251,8 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
             scenario.setdefault("switch", {})["default"] = PFC[1]
     if table == "arbiter" or example.get("kind") == "crash":
         scenario["transport"]["bulk"] = {"protocol": "fastpass"}
+    if example.get("kind") == "dead":
+        scenario["routing"] = {"detect": "10us", "converge": "1ms"}
     if example.get("protocol") == "fastpass" or example.get("kind") == "crash":
         scenario["arbiter"] = {"at": "tor0"}
     return scenario

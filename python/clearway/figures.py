@@ -131,6 +131,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
+    Figure("fault_lost_bytes", "bytes lost to faults", "bytes", "lower", rare=True, whole=True),
+    Figure("fault_recovery_max_us", "longest recovery from a fault", "time", "lower", rare=True, whole=True),
     Figure("host_utilisation_max", "busiest host", "share"),
     Figure("host_drops", "drops in hosts", "count", "lower"),
     Figure("pause_share", "links paused", "share", "lower", headline=True, rare=True, whole=True),

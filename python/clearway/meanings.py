@@ -158,6 +158,14 @@ FIGURES: Mapping[str, str] = {
     ),
     "marks": "Frames that ports marked with ECN. One that two ports mark counts twice.",
     "fault_losses": "Frames of any kind that links lost by a `[[fault]]`.",
+    "fault_lost_bytes": (
+        "Bytes on the wire of frames lost by faults of links, switches and hosts: on links, in queues, and "
+        "where no way was left. Not there without such a fault."
+    ),
+    "fault_recovery_max_us": (
+        "The longest time from the beginning of such a fault until goodput was back at 90 % of what it had "
+        "been, as the table `faults` has it. Not there without such a fault."
+    ),
     "host_utilisation_max": (
         "The share of the interval in which a processor worked on frames that came and packets that left: "
         "that of the host where it is largest; 0 of the model `interrupts`. Not there where all hosts are "

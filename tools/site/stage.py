@@ -22,6 +22,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "jobs",
         "target_delay",
         "lossless",
+        "faults",
         "fastpass",
         "three_systems",
         "cluster",

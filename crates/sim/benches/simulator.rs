@@ -147,6 +147,9 @@ fn scenario(
         arbiters: None,
         faults: Vec::new(),
         bypasses: Vec::new(),
+        outages: Vec::new(),
+        fault_tables: Vec::new(),
+        routing: None,
         record: Record { fairness: Span::from_ms(10), ..Record::default() },
     }
 }

@@ -15,7 +15,7 @@ use crate::topology::shape;
 /// Grid on which a run that ends with its flows ends.
 const COMPLETION_GRID: Span = Span::from_us(10);
 
-/// How often a run looks whether a frame of a lossless class was dropped, or a job has come to a standstill.
+/// How often a run looks whether a frame of a lossless class was dropped, or a job or flow can never end.
 const LOOKS: u64 = 100;
 
 /// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
@@ -93,7 +93,8 @@ fn simulate(
             next_on_grid(possible, COMPLETION_GRID)
         });
         let look_for_drops = scenario.switches.any_pfc().then(|| now + grid);
-        let looks = [completion, look_for_drops, has_jobs.then(|| now + grid)];
+        let waits = has_jobs || simulation.cuts_off();
+        let looks = [completion, look_for_drops, waits.then(|| now + grid)];
         now = looks.into_iter().flatten().fold(observer.next_look().min(end), Time::min);
         // Asked here too: where little happens, there may be many looks between two of the simulation's questions.
         let asked = proceed(simulation.time().as_ps(), simulation.packet_hops());
@@ -105,7 +106,7 @@ fn simulate(
         if let Some(drop) = simulation.first_lossless_drop().filter(|_| !scenario.allow_loss) {
             return Err(Stopped::Dropped(drop));
         }
-        if let Some(why) = simulation.standstill() {
+        if let Some(why) = simulation.standstill().or_else(|| simulation.stranded(scenario)) {
             return Err(Stopped::Standstill(why));
         }
         if look_for_drops.is_some() {

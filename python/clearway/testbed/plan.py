@@ -45,6 +45,7 @@ _OF_QUIC = frozenset(
 )
 _NOT_ON_HOSTS: Mapping[str, str] = {
     "fault": "[[fault]]: nothing fails on purpose",
+    "routing": "[routing]: routes are the network's own",
     "probe": "[[probe]]: no probes are sent",
     "job": "[[job]]: messages do not wait for each other",
     "arbiter": "[arbiter]: there is none, and no timeslots",

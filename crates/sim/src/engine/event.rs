@@ -51,10 +51,12 @@ pub enum Kind {
     Repeat,
     /// A PAUSE may have run out; the id is that of the port that it holds.
     Expire,
+    /// A link dies, lives again or has another rate; the id is that of the port that feeds it.
+    Change,
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 21] = [
+const KINDS: [Kind; 22] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -76,6 +78,7 @@ const KINDS: [Kind; 21] = [
     Kind::Bypass,
     Kind::Repeat,
     Kind::Expire,
+    Kind::Change,
 ];
 
 /// The bit at which the time begins in an event's order in its window; below are its kind and id.

@@ -19,7 +19,7 @@ impl Scenario {
         let of_classes = self.classes.iter().filter_map(|class| class.ecn);
         let of_switches = SwitchRole::ALL.iter().map(|&role| self.switches.of(role).ecn);
         let draws_marks = of_classes.chain(of_switches).any(|ecn| matches!(ecn, Ecn::Red { .. }));
-        let undisturbed = self.faults.is_empty() && self.bypasses.is_empty();
+        let undisturbed = self.fault_tables.is_empty();
         let no_agents = self.probes.is_empty() && self.arbiters.is_none();
         let fixed = self.traffic.iter().all(draws_nothing);
         one_path && ideal && exact && !draws_marks && undisturbed && no_agents && fixed

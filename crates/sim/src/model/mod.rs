@@ -29,7 +29,7 @@ pub use arbiter::{ArbiterTimes, Arbiters, Crash, MOST_CONTROL};
 pub use class::TrafficClass;
 pub use clock::{Clock, PartsPerBillion, Timestamps};
 pub use collective::{Collective, CollectiveKind};
-pub use fault::{Bypass, Fault};
+pub use fault::{Bypass, Fault, FaultTable, LinkEffect, Outage, Rehash, Routing};
 pub use host::{FlowOrder, HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use job::Job;
 pub use job_labels::{Label, Labels, Mark, Measure, Purpose};

@@ -4,7 +4,7 @@ use clearway_proto::units::{Bytes, Span};
 
 use super::arbiter::{Arbiters, MOST_CONTROL};
 use super::class::TrafficClass;
-use super::fault::{Bypass, Fault};
+use super::fault::{Bypass, Fault, FaultTable, Outage, Routing};
 use super::host::HostKinds;
 use super::job::Job;
 use super::network::Network;
@@ -51,6 +51,12 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Which relays fail, and when.
     pub bypasses: Vec<Bypass>,
+    /// Which links are dead, and when; there are some only where switches route around them.
+    pub outages: Vec<Outage>,
+    /// The tables of all faults, in the file's order.
+    pub fault_tables: Vec<FaultTable>,
+    /// How switches route around dead links; `None` where routes are fixed.
+    pub routing: Option<Routing>,
     /// The quantities that the run samples.
     pub record: Record,
 }

@@ -204,9 +204,11 @@ impl Ports {
         // It takes no room, and is no frame of a class.
         rules.in_transmission = 0;
         rules.ingress = NO_PORT;
-        let lost = rules.special.as_mut().is_some_and(|special| special.loses(now));
+        let arrives = ends + kind.delay.as_ps();
+        let special = rules.special.as_mut();
+        let lost = special.is_some_and(|special| special.loses_signal(PAUSE_BYTES, (now, arrives)));
         pfc.note_sent(pause, lost);
-        let arrives = (!lost).then_some(ends + kind.delay.as_ps() + pfc.response);
+        let arrives = (!lost).then_some(arrives + pfc.response);
         Told { pause, arrives, more: pfc.unsent() > 0 }
     }
 

@@ -2,12 +2,15 @@
 
 mod backlog;
 pub mod counters;
+pub mod forwarding;
 mod frames;
 pub mod ideal;
+pub mod link_changes;
 pub mod loss;
 pub mod lossless;
 pub mod marking;
 pub mod memory;
+pub mod outages;
 pub mod pfc;
 mod plain;
 pub mod port;

@@ -174,6 +174,12 @@ impl Pfc {
         self.signals.clear();
     }
 
+    /// Nothing that the other end has said holds any more.
+    pub(super) fn forget_holds(&mut self, now: u64) {
+        self.holds.iter_mut().for_each(|hold| hold.end(Time::from_ps(now)));
+        self.heard = 0;
+    }
+
     /// A frame has come over the link.
     pub(super) fn charge(&mut self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> Charged {
         let account = &mut self.accounts[class].account;

@@ -34,7 +34,7 @@ pub struct Port {
 }
 
 /// What ports have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortKind {
     /// Rate of the link.
     pub rate: Rate,
@@ -55,6 +55,12 @@ impl PortKind {
     pub fn new(rate: Rate, delay: Span, capacity: u32) -> PortKind {
         let byte_time = byte_time(rate);
         PortKind { rate, delay, capacity, mark_above: u32::MAX, mark_behind: u32::MAX, byte_time }
+    }
+
+    /// Returns these ports with links of another rate.
+    #[must_use]
+    pub fn at_rate(&self, rate: Rate) -> PortKind {
+        PortKind { rate, byte_time: byte_time(rate), ..self.clone() }
     }
 
     /// Returns whether they mark frames as these begin to leave.

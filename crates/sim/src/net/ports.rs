@@ -1,11 +1,14 @@
 //! The ports of a domain: plain ones, by the algorithm of `plain.rs`, and ruled ones, by that of
 //! [`super::ruled`].
 
+use std::collections::BTreeMap;
+
 use clearway_proto::units::Rate;
 
 use super::backlog::Departures;
 use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
+use super::link_changes::LinkChanges;
 use super::memory::{Memory, SharedBuffer};
 use super::pfc::Overflow;
 use super::plain;
@@ -48,6 +51,8 @@ pub struct Ports {
     pub(super) overflow: Option<Overflow>,
     /// How each traffic class is served; one class where the network knows none.
     pub(super) classes: Vec<Rule>,
+    /// When the links of ports change that do, by the port's place.
+    pub changes: BTreeMap<u32, LinkChanges>,
 }
 
 impl Ports {
@@ -70,6 +75,7 @@ impl Ports {
             pausing_anew: Vec::new(),
             overflow: None,
             classes,
+            changes: BTreeMap::new(),
         }
     }
 
@@ -104,7 +110,7 @@ impl Ports {
         self.all[at as usize].node = node;
     }
 
-    fn kind(&self, at: u32) -> &PortKind {
+    pub(super) fn kind(&self, at: u32) -> &PortKind {
         &self.kinds[self.port(at).kind as usize]
     }
 

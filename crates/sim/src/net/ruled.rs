@@ -233,7 +233,7 @@ impl Ports {
     /// What becomes of a frame that began to leave at `now` and arrives at `arrives`, unless it is lost.
     #[inline(never)]
     fn begin_specially(&mut self, at: u32, class: usize, size: u32, (now, arrives): (u64, u64)) -> Leaves {
-        if self.loses(at, class, size, now) {
+        if self.loses(at, class, size, (now, arrives)) {
             Leaves::Lost
         } else if self.rules(at).special.as_ref().is_some_and(|special| special.writes) {
             Leaves::Written(arrives)
@@ -254,10 +254,10 @@ impl Ports {
         }
     }
 
-    /// Returns whether a link loses a frame that begins to leave.
-    fn loses(&mut self, at: u32, class: usize, size: u32, now: u64) -> bool {
+    /// Returns whether a link loses a frame that begins to leave at the first of these instants and would arrive at the second.
+    fn loses(&mut self, at: u32, class: usize, size: u32, times: (u64, u64)) -> bool {
         let rules = self.rules_mut(at);
-        let lost = rules.special.as_mut().is_some_and(|special| special.loses(now));
+        let lost = rules.special.as_mut().is_some_and(|special| special.loses(size, times));
         if lost {
             let own = &mut rules.queues[class].counters;
             own.lost_frames += 1;

@@ -1,7 +1,7 @@
 //! The rules and the queues of a ruled port.
 
 use super::frames::{FrameQueue, Waited, WaitingFrames};
-use super::loss::Loss;
+use super::loss::{Loss, LossWindow};
 use super::marking::Marking;
 use super::memory::Memory;
 use super::pfc::{Pfc, NO_PORT};
@@ -47,9 +47,15 @@ pub(super) struct Special {
 }
 
 impl Special {
-    /// Returns whether the link loses a frame that begins to leave at `now`, in picoseconds.
-    pub(super) fn loses(&mut self, now: u64) -> bool {
-        self.loss.as_mut().is_some_and(|loss| loss.strikes(now))
+    /// Returns whether the link loses a frame of `size` bytes that begins to leave at the first of these instants, in picoseconds,
+    /// and would arrive at the second.
+    pub(super) fn loses(&mut self, size: u32, times: (u64, u64)) -> bool {
+        self.loss.as_mut().is_some_and(|loss| loss.takes_frame(size, times))
+    }
+
+    /// Returns whether the link loses what flow control sends; see [`Self::loses`].
+    pub(super) fn loses_signal(&mut self, size: u32, times: (u64, u64)) -> bool {
+        self.loss.as_mut().is_some_and(|loss| loss.takes_signal(size, times))
     }
 }
 
@@ -131,6 +137,11 @@ impl Rules {
     /// From now on telemetry is written into what leaves.
     pub fn set_writing(&mut self) {
         self.special.get_or_insert_default().writes = true;
+    }
+
+    /// The times at which the link loses frames, with what it has lost; nothing at most ports.
+    pub fn loss_windows(&self) -> &[LossWindow] {
+        self.special.as_ref().and_then(|special| special.loss.as_ref()).map_or(&[], |loss| &loss.windows)
     }
 
     /// The classes at this port.

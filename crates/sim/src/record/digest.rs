@@ -2,7 +2,7 @@
 //! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
 //! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip. With
 //! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links; with jobs, when their
-//! iterations began and ended.
+//! iterations began and ended; with routes around dead links, what was lost beside them.
 
 use clearway_proto::units::Span;
 
@@ -48,6 +48,9 @@ pub fn digest(simulation: &Simulation) -> Digest {
     for (sent, round_trip) in simulation.probes().flatten() {
         digest.add(sent.as_ps());
         digest.add(round_trip.map_or(u64::MAX, Span::as_ps));
+    }
+    if simulation.routes_around() {
+        simulation.taken_by_faults().into_iter().for_each(|count| digest.add(count));
     }
     add_fastpass(&mut digest, simulation);
     add_pauses(&mut digest, simulation);

@@ -94,19 +94,21 @@ table! {
 }
 
 /// How long each iteration of a job took that all ranks have ended, from the end of the one before.
-struct Times {
+pub(super) struct Times {
     start: Time,
-    ended: Vec<Time>,
+    /// When each iteration was ended.
+    pub(super) ended: Vec<Time>,
 }
 
 impl Times {
-    fn of(measured: &Measured, number: usize, record: &JobRecord) -> Times {
+    pub(super) fn of(measured: &Measured, number: usize, record: &JobRecord) -> Times {
         let ended = record.ended().collect();
         let table = measured.scenario.jobs().nth(number).map_or(0, |(table, _)| table);
         Times { start: measured.scenario.traffic[table as usize].start.0, ended }
     }
 
-    fn all(&self) -> impl Iterator<Item = Span> + '_ {
+    /// The time of each iteration.
+    pub(super) fn all(&self) -> impl Iterator<Item = Span> + '_ {
         let before = std::iter::once(&self.start).chain(&self.ended);
         self.ended.iter().zip(before).map(|(ended, before)| ended.since(*before))
     }

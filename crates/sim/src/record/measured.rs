@@ -3,6 +3,7 @@
 use clearway_proto::units::{Span, Time};
 
 use super::baseline::{Baseline, LinkBaseline};
+use super::goodput::GoodputSteps;
 use super::texts::Texts;
 use crate::host::processor::ProcessorCounters;
 use crate::model::Scenario;
@@ -26,6 +27,8 @@ pub(super) struct Measured<'a> {
     pub fairness: Vec<Option<f64>>,
     /// The mean time of an iteration of each job in a run of it alone, as far as there was one.
     pub alone: Vec<Option<Span>>,
+    /// Goodput in steps, for faults.
+    pub goodput: GoodputSteps,
 }
 
 /// The figures of a link in the measured time.

@@ -9,6 +9,8 @@ use super::definitions::Definition;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::fastpass;
+use super::faults;
+use super::goodput::GoodputSteps;
 use super::job_parts;
 use super::jobs;
 use super::measured::Measured;
@@ -31,6 +33,7 @@ pub struct Observer<'a> {
     stop: Option<(Baseline, Vec<TransportCounters>)>,
     fairness: Fairness,
     samples: Samples,
+    goodput: GoodputSteps,
 }
 
 impl<'a> Observer<'a> {
@@ -43,6 +46,7 @@ impl<'a> Observer<'a> {
             stop: None,
             fairness: Fairness::new(scenario.record.fairness, Time::ZERO + scenario.warmup, simulation),
             samples: Samples::new(scenario, simulation),
+            goodput: GoodputSteps::new(scenario),
         }
     }
 
@@ -50,12 +54,14 @@ impl<'a> Observer<'a> {
     pub fn next_look(&self) -> Time {
         let warm_up = if self.warm { Time::NEVER } else { Time::ZERO + self.scenario.warmup };
         let until = if self.stop.is_some() { Time::NEVER } else { Time::ZERO + self.scenario.measure_until };
-        warm_up.min(until).min(self.fairness.next_look()).min(self.samples.next_look())
+        let goodput = self.goodput.next_look();
+        warm_up.min(until).min(goodput).min(self.fairness.next_look()).min(self.samples.next_look())
     }
 
     /// Observes the simulation at `now`, if there is something to observe at that instant.
     pub fn look(&mut self, simulation: &mut Simulation, now: Time) {
         self.samples.look(simulation, now);
+        self.goodput.look(simulation, now);
         if !self.warm && now >= Time::ZERO + self.scenario.warmup {
             self.warm = true;
             self.start = Baseline::of(simulation);
@@ -93,6 +99,7 @@ impl<'a> Observer<'a> {
             counters,
             fairness: self.fairness.finish(simulation, end),
             alone,
+            goodput: self.goodput,
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
         tables.extend(tables::unfinished(&measured));
@@ -108,6 +115,7 @@ impl<'a> Observer<'a> {
         tables.extend(fastpass::endpoints(&measured));
         tables.extend(fastpass::arbiters(&measured));
         tables.extend(tables::link_classes(&measured));
+        tables.extend(faults::faults(&measured));
         tables.extend(pauses::pauses(&measured));
         tables.extend(pauses::deadlock(&measured));
         tables.extend(self.samples.into_tables(&measured));
@@ -138,6 +146,7 @@ pub fn definitions() -> Vec<Definition> {
         fastpass::Endpoints::DEFINITION,
         fastpass::Arbiters::DEFINITION,
         tables::LinkClasses::DEFINITION,
+        faults::Faults::DEFINITION,
         pauses::Pauses::DEFINITION,
         pauses::Deadlock::DEFINITION,
     ];

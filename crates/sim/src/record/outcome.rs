@@ -74,6 +74,7 @@ pub enum Stopped {
     Interrupted,
     /// A frame of a lossless class was dropped, with the arithmetic of what was missing.
     Dropped(String),
-    /// A job can never end: nothing of it happens any more, and these operations wait for each other.
+    /// A job can never end: nothing of it happens any more, and these operations wait for each other. Or a job, or a flow that the run
+    /// waits for, cannot: a fault has cut it off for good.
     Standstill(String),
 }

@@ -5,6 +5,7 @@ use clearway_proto::units::Span;
 
 use super::censored::{Bounded, Buckets, Censored, Values};
 use super::fastpass;
+use super::faults;
 use super::jobs;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
@@ -22,6 +23,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
     figures.extend(jobs::figures(measured));
     figures.extend(link_figures(measured));
+    figures.extend(faults::figures(measured));
     figures.extend(host_figures(measured));
     figures.extend(fastpass::figures(measured));
     figures.extend(pauses::figures(measured));

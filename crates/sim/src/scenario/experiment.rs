@@ -14,8 +14,10 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
-use super::{arbiter, class, fault, host, job, network, node, probe, switch, traffic, transport};
-use crate::model::{Arbiters, Network, Probe, Record, Scenario, Timeline, Traffic, TrafficClass, Transport};
+use super::{arbiter, class, fault, host, job, network, node, probe, routing, switch, traffic, transport};
+use crate::model::{
+    Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
+};
 use crate::topology::shape;
 
 /// The largest seed: what a JSON number holds exactly.
@@ -73,7 +75,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);
-    let (probes, arbiters, faults) = at_nodes?;
+    let AtNodes { probes, arbiters, routing, faults } = at_nodes?;
     let scenario = Scenario {
         name,
         seed,
@@ -92,6 +94,9 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         arbiters,
         faults: faults.links,
         bypasses: faults.relays,
+        outages: faults.outages,
+        fault_tables: faults.tables,
+        routing,
         record,
     };
     Some(scenario)
@@ -131,19 +136,29 @@ fn read_ends(r: &mut Section) -> (bool, bool) {
     (stop_when_complete, r.flag("allow_loss", doc, false))
 }
 
+/// What tables say that speak of nodes by name.
+struct AtNodes {
+    probes: Vec<Probe>,
+    arbiters: Option<Arbiters>,
+    routing: Option<Routing>,
+    faults: Faults,
+}
+
 /// Reads the tables that speak of nodes by name. `None` if anything is wrong in one.
-fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<(Vec<Probe>, Option<Arbiters>, Faults)> {
+fn read_at_nodes(r: &mut Section, scene: &node::Scene) -> Option<AtNodes> {
     let probes = r.list("probe", PROBES, false, |r| probe::read(r, scene));
     let doc = "Fastpass's arbiters; needed by transports with protocol = \"fastpass\".";
     let arbiters = r.optional_table("arbiter", doc, |r| arbiter::read(r, scene));
     let count = arbiters.as_ref().ok().map(|arbiters| arbiters.as_ref().map_or(0, |all| all.nodes.len()));
-    let faults = r.list("fault", "What goes wrong with links, arbiters and relays.", false, |r| {
-        fault::read(r, scene.names, count)
-    });
+    let doc = "How switches route around links that are dead; without this table routes are fixed.";
+    let routing = r.optional_table("routing", doc, routing::read);
+    let known = fault::Scene { names: scene.names, arbiters: count, is_routed: r.given("routing") };
+    let doc = "What goes wrong with links, switches, hosts, arbiters and relays.";
+    let faults = r.list("fault", doc, false, |r| fault::read(r, &known));
     let faults = fault::split(faults?);
     let crashes = faults.arbiters.clone();
     let arbiters = arbiters.ok()?.map(|arbiters| Arbiters { crashes, ..arbiters });
-    Some((probes?, arbiters, faults))
+    Some(AtNodes { probes: probes?, arbiters, routing: routing.ok()?, faults })
 }
 
 fn read_format(r: &mut Section) {

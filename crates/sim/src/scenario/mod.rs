@@ -27,6 +27,7 @@ mod parameters;
 mod pfc;
 pub(crate) mod probe;
 pub(crate) mod reader;
+mod routing;
 pub(crate) mod schema;
 pub(crate) mod shape;
 mod sizes;

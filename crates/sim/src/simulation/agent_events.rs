@@ -77,6 +77,6 @@ impl Domain {
             unreachable!("a conversation has two ends, apart from each other");
         };
         let route_seq = u64::from(route) << 32 | u64::from(message.seq);
-        self.offer(plan, port, Frame { stamp: message.stamp.as_ps(), route_seq, meta });
+        self.offer_of_agent(plan, port, Frame { stamp: message.stamp.as_ps(), route_seq, meta });
     }
 }

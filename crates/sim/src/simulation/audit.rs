@@ -153,6 +153,11 @@ impl Simulation {
         }
     }
 
+    /// Returns what faults have taken from queues or kept from finding a way, by fault, node and class.
+    pub(super) fn taken(&self) -> impl Iterator<Item = (&(u32, u32, u8), &Amount)> {
+        self.domains.iter().flat_map(|domain| &domain.out.taken.by_fault)
+    }
+
     /// Every event to come that carries a frame.
     pub(super) fn carriers(&self) -> impl Iterator<Item = &Event> + '_ {
         let events = self.domains.iter().flat_map(Domain::events);
@@ -201,6 +206,9 @@ impl Simulation {
         }
         for (node, sent, taken) in self.by_agents(|_| true) {
             came[node as usize].add(sent.frames, sent.bytes);
+            went[node as usize].add(taken.frames, taken.bytes);
+        }
+        for (&(_, node, _), taken) in self.taken() {
             went[node as usize].add(taken.frames, taken.bytes);
         }
         for (node, (came, went)) in self.plan.graph.nodes().iter().zip(came.iter().zip(&went)) {

@@ -5,6 +5,7 @@ use clearway_proto::units::{Bytes, Time};
 use super::agents::Agents;
 use super::arbitration::{self, control_plan};
 use super::control_plan::ControlPlan;
+use super::cut_off::cut_off;
 use super::domain::{Domain, NodeState};
 use super::domain_index::DomainIndex;
 use super::fabric::Fabric;
@@ -17,6 +18,7 @@ use super::outbox::{Exits, Outbox};
 use super::partition::Partition;
 use super::plan::{sized, Plan, ProbePlan};
 use super::port_builder::PortBuilder;
+use super::rerouting::{self, Conversations};
 use super::route_planner::RoutePlanner;
 use crate::engine::batches::Batches;
 use crate::engine::calendar::Windows;
@@ -58,7 +60,12 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
     let control = control_plan(scenario, &specs, first, &mut |node| seats.next(node));
     let planner = RoutePlanner { scenario, graph: &graph, partition: &partition, specs: &specs };
     let routes = planner.plan(&senders, &receivers, &probes, control.as_ref());
+    let conversations =
+        Conversations { specs: &specs, makers: &makers, probes: &probes, control: control.as_ref() };
+    let forwarding = rerouting::forwarding(scenario, (&graph, &partition), &conversations, &routes);
     Plan {
+        cut_off: cut_off(scenario, &graph, &specs),
+        forwarding,
         windows: Windows::new(look_ahead(&graph, &makers, scenario)),
         longest_frame: scenario.longest_frame(),
         splits_rtt: !scenario.hosts.all_ideal(),
@@ -171,6 +178,7 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     await_bypasses(scenario, plan, &mut domains);
     arbitration::seat_all(scenario, plan, &mut domains);
     for domain in &mut domains {
+        rerouting::await_changes(plan, domain);
         domain.starts.make_contiguous().sort_unstable();
         domain.hosts.operations = Operations::new(scenario, plan, domain.number);
         domain.hosts.plan_operations(plan, &mut domain.out);
@@ -192,7 +200,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuild
         let ruled = |&link: &u32| ports.port(plan.partition.port(link).at).intersects(Port::RULED);
         states.push(NodeState {
             host: if is_host { hosts.len() as u32 } else { NONE },
-            forwards: !is_host && !plan.graph.outgoing(node).iter().any(ruled),
+            forwards: !is_host && plan.forwarding.is_none() && !plan.graph.outgoing(node).iter().any(ruled),
         });
         if is_host {
             let kind = scenario.hosts.index_of(node);

@@ -73,6 +73,9 @@ impl Simulation {
             came[node as usize].add(sent.frames, sent.bytes);
             went[node as usize].add(taken.frames, taken.bytes);
         }
+        for (&(_, node, _), taken) in self.taken().filter(|((.., of), _)| usize::from(*of) == class) {
+            went[node as usize].add(taken.frames, taken.bytes);
+        }
         // What is on a link has not come yet: it is as if it had gone.
         for event in self.on_links().filter(|event| self.plan.class_of(&event.frame()) == class) {
             let to = self.graph().link(event.id()).to;

@@ -172,6 +172,9 @@ impl Domain {
     /// Lets an item of the agenda happen at a switch, and those after it that are of the same one.
     #[inline(never)]
     fn happen_at_switch(&mut self, plan: &Plan, mut item: Item) {
+        if let Some(forwarding) = &plan.forwarding {
+            return self.happen_at_steering_switch(plan, forwarding, item);
+        }
         loop {
             if agenda::is_arrival(item) {
                 self.arrive_at_switch(plan, agenda::slot_of(item));
@@ -186,12 +189,12 @@ impl Domain {
 
     /// Lets an item happen at a switch that is no arrival.
     #[inline]
-    fn happen_otherwise_at_switch(&mut self, plan: &Plan, item: Item) {
+    pub(super) fn happen_otherwise_at_switch(&mut self, plan: &Plan, item: Item) {
         let event = &self.out.take_event(item);
         match event.kind() {
             Kind::Wake => self.fabric.wake_switch_port(plan, &mut self.out, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
-            Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire => {
+            Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire | Kind::Change => {
                 self.fabric.control_flow(plan, &mut self.out, event);
             }
             kind => unreachable!("{kind:?} happens at no switch"),
@@ -200,22 +203,27 @@ impl Domain {
 
     /// A frame reaches a switch, whose arrival stands in `slot`.
     #[inline(always)]
-    fn arrive_at_switch(&mut self, plan: &Plan, slot: u32) {
+    pub(super) fn arrive_at_switch(&mut self, plan: &Plan, slot: u32) {
         self.out.packet_hops += 1;
         let event = self.out.calendar.event(slot);
         match plan.routes.next(event.route(), event.meta()) {
-            Next::Port(at) if self.fabric.ports.port(at).intersects(Port::RULED) => {
-                self.fabric.pass_on_ruled(plan, &mut self.out, at, slot);
-            }
-            Next::Port(at) => {
-                let event = self.out.calendar.release(slot);
-                self.fabric.offer(plan, &mut self.out, at, event.frame());
-            }
+            Next::Port(at) => self.pass_on(plan, at, slot),
             Next::Agent(seat) => {
                 let event = self.out.calendar.release(slot);
                 self.tell_agent(plan, seat, &event.frame());
             }
             Next::Here(_) => unreachable!("a switch has no stack"),
+        }
+    }
+
+    /// A frame that has reached a switch, whose arrival stands in `slot`, is to leave over this port.
+    #[inline(always)]
+    pub(super) fn pass_on(&mut self, plan: &Plan, at: u32, slot: u32) {
+        if self.fabric.ports.port(at).intersects(Port::RULED) {
+            self.fabric.pass_on_ruled(plan, &mut self.out, at, slot);
+        } else {
+            let event = self.out.calendar.release(slot);
+            self.fabric.offer(plan, &mut self.out, at, event.frame());
         }
     }
 
@@ -240,7 +248,7 @@ impl Domain {
             Kind::Begin => self.begin_rank(plan, host, event.id()),
             Kind::Elapse => self.end_work(plan, host, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
-            Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire => {
+            Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire | Kind::Change => {
                 if self.fabric.control_flow(plan, &mut self.out, event) {
                     self.go_on(plan, host);
                 }

@@ -13,7 +13,7 @@ use crate::host::arbiter::ArbiterHost;
 use crate::host::endpoint::EndpointHost;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::slots::Slots;
-use crate::model::Transport;
+use crate::model::{Transport, MAX_LINKS};
 use crate::net::counters::PortCounters;
 use crate::net::pfc::{Pause, Pfc, PortAccount};
 use crate::net::port::{Port, PortFigures};
@@ -101,6 +101,16 @@ pub const OPEN_OPERATION: f64 = (2 * size_of::<Time>() + EVENT) as f64;
 
 /// Memory in bytes for the record of an operation: as it was made, in the order of all, and while they are sorted.
 pub const OPERATION: f64 = (3 * size_of::<OperationRecord>()) as f64;
+
+/// Memory in bytes for a route of a network that is routed around faults: as many steps as a frame can cross links, there and back, and
+/// its usual links.
+pub const STEERED_ROUTE: f64 =
+    (4 * MAX_LINKS as usize * size_of::<u32>() + 2 * size_of::<Option<[u32; 2]>>()) as f64;
+
+/// Returns the memory in bytes for the distances of `switches` switches from `destinations` ones, without each of `sets` sets of links.
+pub fn distance_bytes(switches: f64, destinations: f64, sets: f64) -> f64 {
+    sets * destinations * (switches * size_of::<Option<u32>>() as f64 + BLOCK as f64)
+}
 
 /// Ways drawn for each conversation of control packets, which take them in turn.
 pub const CONTROL_WAYS: usize = 16;

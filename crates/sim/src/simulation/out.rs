@@ -8,6 +8,7 @@ use clearway_proto::units::Time;
 use super::counters::TransportCounters;
 use super::parcels::Parcels;
 use super::plan::Plan;
+use super::taken::Taken;
 use crate::engine::agenda::{self, Agenda, NO_SLOT};
 use crate::engine::calendar::Calendar;
 use crate::engine::event::{Event, Frame, Meta};
@@ -52,6 +53,7 @@ pub(super) struct Out {
     pub packet_hops: u64,
     /// Events since the domain was asked last.
     pub events: u64,
+    pub taken: Taken,
 }
 
 impl Out {
@@ -69,6 +71,7 @@ impl Out {
             counters: plan.makers.iter().map(|_| TransportCounters::default()).collect(),
             packet_hops: 0,
             events: 0,
+            taken: Taken::default(),
         }
     }
 

@@ -56,7 +56,10 @@ impl Simulation {
             );
             // What a relay had said and heard is over when a bypass takes its place; one that is back knows nothing of what the bypass
             // let through.
-            if far.fabric.ports.has_failed(at) || near.fabric.ports.has_failed(sending) {
+            // So is what was said over a link that has died.
+            let dies = |link: u32| self.plan.forwarding.as_ref().is_some_and(|of| of.dies(link));
+            let has_failed = far.fabric.ports.has_failed(at) || near.fabric.ports.has_failed(sending);
+            if has_failed || dies(link) || dies(link ^ 1) {
                 continue;
             }
             for class in each(pauses.lossless) {

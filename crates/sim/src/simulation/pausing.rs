@@ -60,16 +60,17 @@ impl Fabric {
         out.calendar.add(port.node, event);
     }
 
-    /// Something happens at a port that is flow control's. Returns whether a class may be free again at a NIC, whose host then has to
-    /// say what it sends.
+    /// Something happens at a port that is flow control's or a fault's. Returns whether a class may be free again at a NIC, whose host
+    /// then has to say what it sends.
     #[cold]
     pub(super) fn control_flow(&mut self, plan: &Plan, out: &mut Out, event: &Event) -> bool {
         match event.kind() {
             Kind::Pause => return self.take_pause(plan, out, event),
             Kind::Expire => return self.end_pauses(plan, out, event.id()),
+            Kind::Change => return self.change_link(plan, out, event.id()),
             Kind::Bypass => self.bypass_relay(plan, out, event.id()),
             Kind::Repeat => self.repeat_pauses(plan, out, event.id()),
-            kind => unreachable!("{kind:?} is none of flow control's"),
+            kind => unreachable!("{kind:?} is none of flow control's or faults'"),
         }
         false
     }
@@ -113,7 +114,7 @@ impl Fabric {
     }
 
     /// A class of a port may be free again: a switch's port goes on. Returns whether the port is a NIC, which is left to its host.
-    fn go_on(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
+    pub(super) fn go_on(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
         if self.ports.port(at).intersects(Port::NIC) {
             return true;
         }

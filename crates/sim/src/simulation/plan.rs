@@ -5,12 +5,14 @@ use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::control_plan::ControlPlan;
+use super::cut_off::CutOff;
 use super::domain_index::DomainIndex;
 use super::job_plan::JobPlan;
 use super::partition::Partition;
 use crate::engine::calendar::Windows;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::host::transport::Maker;
+use crate::net::forwarding::Forwarding;
 use crate::net::routes::Routes;
 use crate::topology::Graph;
 use crate::traffic::{Demand, FlowSpec};
@@ -58,6 +60,10 @@ pub struct Plan {
     pub classes: usize,
     /// For each conversation the class of its data and of its acknowledgements; empty where there are no classes.
     pub classes_of: Vec<[u8; 2]>,
+    /// How switches choose next hops where they route around dead links; `None` where routes are fixed.
+    pub forwarding: Option<Forwarding>,
+    /// The flows that faults cut off for good.
+    pub cut_off: Vec<CutOff>,
 }
 
 impl Plan {

@@ -10,8 +10,11 @@ use super::flow_control::FlowControl;
 use super::outbox::Exits;
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
-use crate::model::{Buffer, Ecn, Fault, MarkPoint, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff};
-use crate::net::loss::{Loss, LossWindow};
+use crate::model::{
+    Buffer, Ecn, Fault, LinkEffect, MarkPoint, Outage, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff,
+};
+use crate::net::link_changes::LinkChanges;
+use crate::net::loss::{Damage, Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
 use crate::net::memory::{Memory, SharedBuffer};
 use crate::net::pfc::Pfc;
@@ -31,6 +34,8 @@ pub(super) struct PortBuilder<'a> {
     kind_of: BTreeMap<KindKey, u16>,
     /// For each link when it loses frames.
     faults: BTreeMap<u32, Vec<LossWindow>>,
+    /// For each link from when until when, in picoseconds, it has which other rate.
+    rates: BTreeMap<u32, Vec<(u64, u64, Rate)>>,
     /// How each class is served; one class where the scenario has none.
     classes: Vec<Rule>,
 }
@@ -58,14 +63,14 @@ impl<'a> PortBuilder<'a> {
             kinds: Vec::new(),
             kind_of: BTreeMap::new(),
             faults: BTreeMap::new(),
+            rates: BTreeMap::new(),
             classes: classes(scenario),
         };
         for link in 0..plan.graph.links().len() as u32 {
             builder.note_kind(link);
         }
-        for fault in &scenario.faults {
-            builder.note_fault(fault);
-        }
+        scenario.faults.iter().for_each(|fault| builder.note_fault(fault));
+        scenario.outages.iter().for_each(|outage| builder.note_outage(outage));
         builder
     }
 
@@ -106,8 +111,32 @@ impl<'a> PortBuilder<'a> {
     fn note_fault(&mut self, fault: &Fault) {
         let link = self.plan.graph.link_between(&fault.link.0, &fault.link.1);
         let link = link.expect("a fault's link is in the network");
-        let window = LossWindow { from: fault.from, until: fault.until, probability: fault.loss };
+        let damage = match fault.effect {
+            LinkEffect::Loss(probability) => Damage::Loss(probability),
+            LinkEffect::BitErrors(wrong) => Damage::RightBits(1.0 - wrong),
+            LinkEffect::Rate(rate) => {
+                let time = (fault.from.as_ps(), fault.until.as_ps(), rate);
+                return self.rates.entry(link).or_default().push(time);
+            }
+        };
+        let window = LossWindow::new(fault.table, fault.from, fault.until, damage);
         self.faults.entry(link).or_default().push(window);
+    }
+
+    /// A link dies, and loses what is on it meanwhile.
+    fn note_outage(&mut self, outage: &Outage) {
+        let window = LossWindow::new(outage.table, outage.from, outage.until, Damage::Dead);
+        for &link in &outage.links {
+            self.faults.entry(link).or_default().push(window);
+        }
+    }
+
+    /// Returns when a link changes whose port is of this kind; `None` if it never does.
+    fn changes(&self, link: u32, usual: u16) -> Option<LinkChanges> {
+        let forwarding = self.plan.forwarding.as_ref();
+        let dead = forwarding.map_or(&[][..], |forwarding| forwarding.dead_times(link)).to_vec();
+        let rates = self.rates.get(&link).cloned().unwrap_or_default();
+        (!dead.is_empty() || !rates.is_empty()).then_some(LinkChanges { dead, rates, usual, under_way: None })
     }
 
     /// The ports of a domain, whose links to other domains are added to its exits.
@@ -119,6 +148,10 @@ impl<'a> PortBuilder<'a> {
             let flags = if self.control().role(link).is_none() { Port::NIC } else { 0 };
             let rules = self.rules(link, &mut ports, &mut shared);
             ports.add(Port::new(kind, link, flags), rules);
+            if let Some(changes) = self.changes(link, kind) {
+                ports.set_rate(at as u32, kind, changes.rate(0));
+                ports.changes.insert(at as u32, changes);
+            }
             let to = self.plan.partition.node(self.plan.graph.link(link).to);
             let at = at as u32;
             let waits_at = ports.marks_what_waits(at).then_some(at);
@@ -145,7 +178,8 @@ impl<'a> PortBuilder<'a> {
         let controlled = self.pauses(link) || self.pauses(link ^ 1) || self.leaves_accounts(link);
         // Hosts write no telemetry: how much they send they know themselves.
         let writes = switch.is_some() && self.scenario.has_telemetry();
-        let is_plain = !shared && !random && faults.is_none() && !controlled && !writes;
+        let is_whole = faults.is_none() && !self.rates.contains_key(&link);
+        let is_plain = !shared && !random && is_whole && !controlled && !writes;
         if self.scenario.classes.is_empty() && is_plain {
             return None;
         }

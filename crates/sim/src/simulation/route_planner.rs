@@ -43,6 +43,8 @@ impl RoutePlanner<'_> {
             .chain([router.longest()])
             .max()
             .unwrap_or(0);
+        // A frame that is led around dead links crosses more of them than its route has, and finds its end all the same.
+        let longest = if self.scenario.routing.is_some() { MAX_LINKS as usize - 1 } else { longest };
         assert!(longest < MAX_LINKS as usize, "a path of more links than a frame can count");
         let several = self.scenario.transports.iter().any(Transport::has_several_paths);
         let mut routes = Routes::new(longest, self.specs.len() + agents.len(), several);

@@ -71,9 +71,14 @@ pub(super) fn path_counts(graph: &Graph, distances: &[u32]) -> Vec<u32> {
     counts
 }
 
-/// Breadth first over switches; hosts do not forward. Every link has its way back, so distances from a switch
-/// are distances to it.
+/// Returns how far every switch is from this one.
 pub(super) fn distances_to(graph: &Graph, switch: u32) -> Vec<u32> {
+    distances_over(graph, switch, &|_| true)
+}
+
+/// Returns how far every switch is from this one over usable links alone. Breadth first over switches; hosts do not forward.
+/// Every link has its way back: what leaves a switch is asked for the way to it.
+pub(super) fn distances_over(graph: &Graph, switch: u32, is_usable: &dyn Fn(u32) -> bool) -> Vec<u32> {
     let hosts = graph.host_count();
     let mut distances = vec![UNREACHED; graph.switch_count() as usize];
     distances[(switch - hosts) as usize] = 0;
@@ -84,7 +89,8 @@ pub(super) fn distances_to(graph: &Graph, switch: u32) -> Vec<u32> {
         let further = distances[(at - hosts) as usize] + 1;
         for &link in graph.outgoing(at) {
             let peer = graph.link(link).to;
-            if peer >= hosts && distances[(peer - hosts) as usize] == UNREACHED {
+            let is_new = peer >= hosts && distances[(peer - hosts) as usize] == UNREACHED;
+            if is_new && is_usable(link ^ 1) {
                 distances[(peer - hosts) as usize] = further;
                 reached.push(peer);
             }

@@ -3,7 +3,7 @@
 //! Hop n of a path chooses with its own bits of the hash (the hash re-mixed with n), so that the choices of
 //! two tiers are independent. The built-in shapes route in closed form; a listed one by its distances.
 
-use super::distances::{descend, distances_to, UNREACHED};
+use super::distances::{descend, distances_over, distances_to, UNREACHED};
 use super::graph::Graph;
 use super::shape::{self, ShortestPaths};
 use crate::model::Network;
@@ -97,6 +97,13 @@ pub fn path_between(graph: &Graph, from: u32, to: u32, hash: u64, out: &mut Vec<
         out.push(graph.downlink(to));
     }
     true
+}
+
+/// Returns, for every switch, counted from the first, how many links it is from this one over usable links alone; `None` where
+/// none lead there.
+pub fn distances_to_switch(graph: &Graph, switch: u32, is_usable: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {
+    let distances = distances_over(graph, switch, is_usable).into_iter();
+    distances.map(|distance| (distance != UNREACHED).then_some(distance)).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Other ways to write the same scenario, which make the simulator take another path to the same outcome.
 
-use clearway_sim::record::Outcome;
+use clearway_sim::record::{Outcome, Value as Figure};
 
 use crate::random_net::case::{Case, Table, Value};
 use crate::random_net::checks::is_paused;
@@ -17,7 +17,11 @@ pub struct Rewriting {
 
 /// All of them.
 pub const REWRITINGS: &[Rewriting] = &[
-    Rewriting { name: "with links that lose nothing", rewrite: with_harmless_faults, difference },
+    Rewriting {
+        name: "with links that lose nothing",
+        rewrite: with_harmless_faults,
+        difference: difference_beside_faults,
+    },
     Rewriting { name: "with steps written as RED", rewrite: with_red_for_steps, difference },
     Rewriting { name: "with one class", rewrite: with_one_class, difference: difference_of_tables },
     Rewriting {
@@ -43,6 +47,32 @@ fn with_harmless_faults(case: &Case, outcome: &Outcome) -> Option<Case> {
         case.insert(fault.with("probability", Value::Number(0.0)));
     }
     Some(case)
+}
+
+/// What faults have cost in all, and everything but their rows: the harmless ones have rows too, and cost nothing.
+fn difference_beside_faults(one: &Outcome, other: &Outcome) -> Option<String> {
+    let [cost, with_harmless] =
+        [one, other].map(|outcome| figure(outcome, "fault_lost_bytes").unwrap_or(0.0));
+    if cost != with_harmless {
+        return Some(format!("faults cost {cost} bytes and {with_harmless}"));
+    }
+    difference(&without_faults(one), &without_faults(other))
+}
+
+/// An outcome without the rows and figures that it has only where there are faults.
+fn without_faults(outcome: &Outcome) -> Outcome {
+    let of_faults = |name: &str| ["fault_lost_bytes", "fault_recovery_max_us"].contains(&name);
+    let mut outcome = outcome.clone();
+    outcome.tables.retain(|table| table.name != "faults");
+    if let Figure::Object(figures) = &mut outcome.summary {
+        figures.retain(|(name, _)| !of_faults(name));
+        for (_, figure) in figures {
+            if let Figure::Reasons(reasons) = figure {
+                reasons.retain(|(name, _)| !of_faults(name));
+            }
+        }
+    }
+    outcome
 }
 
 /// A step is RED whose probability rises from nothing to everything at one queue length.

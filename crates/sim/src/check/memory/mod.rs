@@ -9,6 +9,7 @@ mod fastpass;
 mod limit;
 mod network;
 mod records;
+mod routing;
 mod share;
 mod traffic;
 mod transports;
@@ -77,5 +78,6 @@ fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     shares.extend(records::timeline_share(scenario));
     shares.extend(records::probe_shares(scenario));
     shares.extend(fastpass::shares(scenario));
+    shares.extend(routing::share(scenario));
     shares
 }

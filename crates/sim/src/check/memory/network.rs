@@ -26,7 +26,8 @@ fn queues(scenario: &Scenario) -> usize {
             || matches!(switch.ecn, Ecn::Red { .. })
             || switch.pfc.is_some()
     });
-    scenario.classes.len().max(usize::from(ruled || scenario.has_telemetry() || !scenario.faults.is_empty()))
+    let faulty = !scenario.faults.is_empty() || !scenario.outages.is_empty();
+    scenario.classes.len().max(usize::from(ruled || scenario.has_telemetry() || faulty))
 }
 
 pub(super) fn ports_share(scenario: &Scenario) -> Share {

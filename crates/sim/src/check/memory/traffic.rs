@@ -2,7 +2,7 @@
 
 use super::share::Share;
 use crate::record::tables::{flow_row_bytes, OPERATION_ROW};
-use crate::simulation::footprint::{flow_bytes, CHANNEL, OPEN_OPERATION, OPERATION};
+use crate::simulation::footprint::{flow_bytes, CHANNEL, OPEN_OPERATION, OPERATION, STEERED_ROUTE};
 use crate::topology::shape;
 use crate::traffic::pattern::{self, OperationCount};
 use crate::traffic::Table;
@@ -27,7 +27,9 @@ pub(super) fn flows(table: &Table<'_>) -> f64 {
 /// Returns the memory in bytes for `flows` flows of this table: their ends, one route there and back, and their rows.
 fn bytes(table: &Table<'_>, flows: f64) -> f64 {
     let transport = &table.scenario.transports[table.traffic.transport];
-    let route = shape::of(&table.scenario.network.topology).path_bytes();
+    let shape = shape::of(&table.scenario.network.topology);
+    let steps = if table.scenario.routing.is_some() { STEERED_ROUTE } else { 0.0 };
+    let route = shape.path_bytes() + steps;
     flows * (flow_bytes(transport, packets(table)) + route + flow_row_bytes(transport.name.len()))
 }
 

@@ -39,6 +39,7 @@ fn forms() -> Vec<Form> {
     add(&["job"], at(&["job"])["items"].clone());
     add(&["probe"], at(&["probe"])["items"].clone());
     add(&["arbiter"], at(&["arbiter"]));
+    add(&["routing"], at(&["routing"]));
     add(&["fault"], at(&["fault"])["items"].clone());
     forms
 }
@@ -77,6 +78,9 @@ fn file(form: &Form, table: Table) -> Json {
         file["arbiter"] = json!({ "at": "h3" });
         file["transport"]["f"] = json!({ "protocol": "fastpass" });
         file["traffic"][0]["transport"] = json!("a");
+    }
+    if is("kind", "dead") {
+        file["routing"] = json!({ "detect": "10us", "converge": "1ms" });
     }
     if is("kind", "bypass") {
         file["network"] = json!({ "topology": "datacenters", "k": 2, "long_km": 1.0, "relays": true });
@@ -120,9 +124,9 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["job"], "placement") => json!("round_robin"),
         (["job"], "layer") => json!([{ "forward": "10us" }]),
         (["job"], "local_rate") => json!("1Tbps"),
-        (["probe"], "from") => json!("tor0"),
+        (["probe"], "from") | (["fault"], "node") => json!("tor0"),
         (["arbiter"], "at") => json!(["h3", "tor0"]),
-        (["probe"], "interval") => json!("10us"),
+        (["probe"], "interval") | (["routing"], _) => json!("10us"),
         (["network"], "file") => json!("net.toml"),
         (["job"], "data_parallel") | (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => {
             json!(2)
@@ -147,6 +151,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),
+        (["fault"], "bit_error_rate") => json!(1e-9),
         (["fault"], "relay") => json!("relay0"),
         (_, "name") => json!("keys"),
         (_, "duration") => json!("10ms"),
@@ -200,9 +205,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 4
-    // faults, 7 collectives, 5 models that are trained and jobs from files, and 6 tables without a choice.
-    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 4 + 13 + 6);
+    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 7
+    // faults, 7 collectives, 5 models that are trained and jobs from files, and 7 tables without a choice.
+    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 7 + 13 + 7);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));

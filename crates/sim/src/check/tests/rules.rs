@@ -466,7 +466,8 @@ fn faults_name_links_that_are_there() {
     assert!(said("link = \"h0>tor0\"\nprobability = 0.5").contains("applies only with kind = \"loss\""));
     let scenario = good(&fault("link = \"tor0>h2\"\nat = \"5us\"\nuntil = \"6us\"\n"));
     let link = ("tor0".to_string(), "h2".to_string());
-    let expected = Fault { link, from: Time::from_ps(5_000_000), until: Time::from_ps(6_000_000), loss: 1.0 };
+    let (from, until) = (Time::from_ps(5_000_000), Time::from_ps(6_000_000));
+    let expected = Fault { table: 0, link, from, until, effect: LinkEffect::Loss(1.0) };
     assert_eq!(scenario.faults, [expected]);
 }
 

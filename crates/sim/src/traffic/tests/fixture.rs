@@ -39,6 +39,9 @@ pub(in crate::traffic) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenari
         arbiters: None,
         faults: Vec::new(),
         bypasses: Vec::new(),
+        outages: Vec::new(),
+        fault_tables: Vec::new(),
+        routing: None,
         record: Record::default(),
     }
 }

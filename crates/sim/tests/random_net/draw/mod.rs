@@ -5,6 +5,7 @@
 //! of frames. What is drawn later fits what was drawn before: a drawn scenario is meant to be accepted.
 
 mod fastpass;
+mod faults;
 mod network;
 mod ports;
 mod rdma;
@@ -82,6 +83,7 @@ pub fn case(seed: u64) -> Case {
     ports::draw_operation_service(&mut Dice::new(!seed), &world, &mut tables);
     rdma::draw(&mut Dice::new(seed.rotate_left(41) ^ 0x0d0c_9c11), &world, &mut tables);
     ports::draw_pfc(&mut Dice::new(seed.rotate_left(17) ^ 0x8021), &world, &mut tables);
+    faults::draw(&mut Dice::new(seed.rotate_left(37) ^ 0x2991), &world, &mut tables);
     ports::draw_relays(&mut Dice::new(seed.rotate_left(5) ^ 0x5319), &world, &mut tables);
     rdma::draw_hpcc(&mut Dice::new(seed.rotate_left(23) ^ 0x4970_cc19), &world, &mut tables);
     ports::draw_orders(&mut Dice::new(seed.rotate_left(13) ^ 0x0f1f), &mut tables);

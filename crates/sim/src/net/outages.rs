@@ -1,0 +1,88 @@
+//! What happens at a ruled port when its link changes: its rate, the frames that wait for a link that dies, and what flow control had
+//! said over it.
+
+use clearway_proto::units::Rate;
+
+use super::frames::Waited;
+use super::memory::Memory;
+use super::pfc::{Pause, NO_PORT};
+use super::port::PortKind;
+use super::ports::Ports;
+use super::scheduling::{each, only};
+use crate::engine::event::Frame;
+
+impl Ports {
+    /// From now on a ruled port transmits at this rate; at its usual one without one. What it transmits already goes on as it began.
+    pub fn set_rate(&mut self, at: u32, usual: u16, rate: Option<Rate>) {
+        let (ends, until_now) = (self.port(at).busy_until, self.kind(at).rate);
+        if let Some(changes) = self.changes.get_mut(&at) {
+            // A frame that several changes find in transmission leaves at the rate of the first.
+            changes.under_way =
+                changes.under_way.filter(|(other, _)| *other == ends).or(Some((ends, until_now)));
+        }
+        let Some(rate) = rate else {
+            self.all[at as usize].kind = usual;
+            return;
+        };
+        let kind = self.kinds[usize::from(usual)].at_rate(rate);
+        let same = |other: &PortKind| other == &kind;
+        let place = self.kinds.iter().position(same).unwrap_or_else(|| {
+            self.kinds.push(kind);
+            self.kinds.len() - 1
+        });
+        self.all[at as usize].kind = u16::try_from(place).expect("fewer kinds of port than 65536");
+    }
+
+    /// The rate at which the frame leaves that is in transmission at a port until `ends`, in picoseconds.
+    pub fn rate_under_way(&self, at: u32, ends: u64) -> Rate {
+        let under_way = self.changes.get(&at).and_then(|changes| changes.under_way);
+        under_way.filter(|(other, _)| *other == ends).map_or(self.kind(at).rate, |(_, rate)| rate)
+    }
+
+    /// Takes all frames that wait at a ruled port, with their classes: they are lost.
+    pub fn take_waiting(&mut self, at: u32, now: u64) -> Vec<(usize, Frame)> {
+        let mut lost = Vec::new();
+        let place = self.rules_of[at as usize] as usize;
+        for class in 0..self.rules[place].queues.len() {
+            while self.rules[place].queued & only(class) != 0 {
+                let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+                let queue = &mut rules.queues[class];
+                let Waited { frame, since, ingress } = self.frames.take(&mut queue.frames);
+                let (size, memory) = (frame.meta.size(), rules.memory);
+                queue.waiting -= size;
+                rules.waiting -= size;
+                if queue.frames.is_empty() {
+                    rules.queued &= !only(class);
+                }
+                port.count_wait(now - since, size);
+                if ingress != NO_PORT {
+                    self.release(ingress, class, size, now);
+                } else if let Memory::Shared(memory) = memory {
+                    self.memories[memory as usize].used -= u64::from(size);
+                }
+                lost.push((class, frame));
+            }
+        }
+        lost
+    }
+
+    /// A port forgets what pauses it: the other end of its link is dead.
+    pub fn forget_pauses(&mut self, at: u32, now: u64) {
+        let rules = self.rules_mut(at);
+        if let Some(pfc) = &mut rules.pfc {
+            pfc.forget_holds(now);
+            rules.paused = 0;
+        }
+    }
+
+    /// A port says again which classes it pauses, as its link lives again. A relay's ports say what their relay decides.
+    pub fn say_pauses_again(&mut self, at: u32) {
+        let Some(pfc) = self.rules_mut(at).pfc.as_mut().filter(|pfc| pfc.relay.is_none()) else { return };
+        let pausing: Vec<usize> = each(pfc.lossless).filter(|&class| pfc.account(class).pausing).collect();
+        for &class in &pausing {
+            let pause = Pause { class: class as u8, time: pfc.pause };
+            pfc.signals.push_back(pause);
+        }
+        self.told.extend(pausing.into_iter().map(|class| (at, class as u8)));
+    }
+}
