@@ -126,6 +126,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
+    Figure("trims", "packets trimmed", "count"),
     Figure("host_utilisation_max", "busiest host", "share"),
     Figure("host_drops", "drops in hosts", "count", "lower"),
     Figure("pause_share", "links paused", "share", "lower", headline=True, rare=True, whole=True),

@@ -140,6 +140,7 @@ FIGURES: Mapping[str, str] = {
     ),
     "marks": "Frames that ports marked with ECN. One that two ports mark counts twice.",
     "fault_losses": "Frames of any kind that links lost by a `[[fault]]`.",
+    "trims": "Packets of which a port cut the payload off. Not there where no switch has `overflow = \"trim\"`.",
     "host_utilisation_max": (
         "The share of the interval in which a processor worked on frames that came and packets that left: "
         "that of the host where it is largest; 0 of the model `interrupts`. Not there where all hosts are "

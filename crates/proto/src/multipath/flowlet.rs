@@ -2,7 +2,7 @@
 //! follow each other closely take one path; after a pause the path is drawn anew. The paper's switches do so, and here the
 //! sender does.
 
-use super::drawn;
+use super::draws::drawn;
 use crate::units::{Span, Time};
 
 /// The pause that ends a flowlet: that of htsim's switches (`_sticky_delta` in `fat_tree_switch.cpp`).

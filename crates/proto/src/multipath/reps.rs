@@ -5,7 +5,8 @@
 //! fresh the path is drawn at random. After a timeout the ring is frozen: only paths in it are taken, again and again, as
 //! others may lead into a failure.
 
-use super::{drawn, PathFeedback};
+use super::draws::drawn;
+use super::feedback::PathFeedback;
 use crate::units::{Span, Time};
 
 /// Paths that the ring remembers (`repsBufferSize`).

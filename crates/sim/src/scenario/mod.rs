@@ -38,6 +38,7 @@ mod topology_file;
 mod trace;
 pub(crate) mod traffic;
 pub(crate) mod transport;
+mod trimming;
 pub(crate) mod units;
 
 use std::path::Path;

@@ -85,8 +85,6 @@ pub struct NsccShared {
     gamma: f64,
     quick_adapt: bool,
     quick_adapt_below: f64,
-    /// The largest window, as long as no round trip was shorter than the base.
-    max_cwnd: f64,
     rto: Span,
 }
 
@@ -95,7 +93,6 @@ impl NsccShared {
     pub fn new(params: &NsccParams, path: Path) -> NsccShared {
         let base_rtt = params.base_rtt.or(path.base_rtt).unwrap_or(REFERENCE.1);
         let packet = path.rate.transmission(path.frame).as_ps_f64();
-        let bdp = base_rtt.as_ps_f64() / packet;
         let target = params.target.unwrap_or(base_rtt * 3 / 4);
         let reference = REFERENCE.0.as_bps() as f64 * REFERENCE.1.as_ps_f64();
         let scale = path.rate.as_bps() as f64 * base_rtt.as_ps_f64() / reference;
@@ -113,9 +110,13 @@ impl NsccShared {
             gamma: params.gamma,
             quick_adapt: params.quick_adapt,
             quick_adapt_below: params.quick_adapt_below,
-            max_cwnd: (params.max_window * bdp).max(1.0),
             rto: params.rto.unwrap_or(Span::from_us(15) + base_rtt * 6),
         }
+    }
+
+    /// The largest window where the shortest round trip is this.
+    fn max_cwnd(&self, base_rtt: Span) -> f64 {
+        (self.max_bdps * base_rtt.as_ps_f64() / self.packet).max(1.0)
     }
 }
 
@@ -123,8 +124,6 @@ impl NsccShared {
 #[derive(Clone, Debug)]
 pub struct Nscc {
     cwnd: f64,
-    /// 1.5 bandwidth-delay products, by the shortest round trip.
-    max_cwnd: f64,
     /// The shortest round trip (`_base_rtt`).
     base_rtt: Span,
     /// Smoothed queuing delay, in picoseconds (`_avg_delay`).
@@ -161,11 +160,15 @@ impl Nscc {
         Span::from_ps_f64(self.delay)
     }
 
+    /// The largest window, by the shortest round trip (`_maxwnd`).
+    fn max_cwnd(&self, shared: &NsccShared) -> f64 {
+        shared.max_cwnd(self.base_rtt)
+    }
+
     /// `update_base_rtt`.
-    fn update_base_rtt(&mut self, shared: &NsccShared, rtt: Span) {
+    fn update_base_rtt(&mut self, rtt: Span) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
-            self.max_cwnd = (shared.max_bdps * rtt.as_ps_f64() / shared.packet).max(1.0);
         }
     }
 
@@ -187,7 +190,7 @@ impl Nscc {
             done = true;
         } else if now > self.looks_at {
             let congested = self.trimmed || delay > shared.target * QUICK_ADAPT_DELAY;
-            let little = f64::from(self.achieved) < self.max_cwnd * shared.quick_adapt_below;
+            let little = f64::from(self.achieved) < self.max_cwnd(shared) * shared.quick_adapt_below;
             if self.looks_at != Time::ZERO && congested && little {
                 self.cwnd = f64::from(self.achieved).max(1.0);
                 (self.to_ignore, self.ignored) = (self.under_way, 0);
@@ -244,8 +247,8 @@ impl Nscc {
     }
 
     /// `set_cwnd_bounds`.
-    fn bound(&mut self) {
-        self.cwnd = self.cwnd.clamp(1.0, self.max_cwnd);
+    fn bound(&mut self, shared: &NsccShared) {
+        self.cwnd = self.cwnd.clamp(1.0, self.max_cwnd(shared));
     }
 }
 
@@ -255,8 +258,7 @@ impl CongestionControl for Nscc {
 
     fn new(shared: &NsccShared) -> Nscc {
         Nscc {
-            cwnd: shared.max_cwnd,
-            max_cwnd: shared.max_cwnd,
+            cwnd: shared.max_cwnd(shared.base_rtt),
             base_rtt: shared.base_rtt,
             delay: 0.0,
             gathered: 0.0,
@@ -286,7 +288,7 @@ impl CongestionControl for Nscc {
         self.received += packets;
         self.ignored += packets;
         let rtt = sample.rtt.saturating_sub(sample.endpoint_delay);
-        self.update_base_rtt(shared, rtt);
+        self.update_base_rtt(rtt);
         let delay = rtt.saturating_sub(self.base_rtt);
         let marked = sample.congestion_experienced;
         self.update_delay(shared, delay.as_ps_f64(), marked);
@@ -300,39 +302,39 @@ impl CongestionControl for Nscc {
             // Another path will do.
             (true, false) => (),
         }
-        self.bound();
+        self.bound(shared);
         if self.received > ADJUST_AFTER || now.since(self.adjusted) > shared.base_rtt {
             self.adjust(shared, now);
-            self.bound();
+            self.bound(shared);
         }
     }
 
     /// `processNack` and `updateCwndOnNack_NSCC`.
     fn on_trim(&mut self, shared: &NsccShared, now: Time, sample: &TrimSample) {
         self.under_way = self.under_way.saturating_sub(1);
-        self.update_base_rtt(shared, sample.rtt.saturating_sub(sample.endpoint_delay));
+        self.update_base_rtt(sample.rtt.saturating_sub(sample.endpoint_delay));
         self.ignored += 1;
         // A queue that trims counts as a base round trip long.
         self.update_delay(shared, shared.base_rtt.as_ps_f64(), true);
         self.trimmed = true;
         if !self.quick_adapt(shared, now, true, Span::ZERO) {
             self.cwnd -= 1.0;
-            self.bound();
+            self.bound(shared);
         }
     }
 
     /// A hole that counts as lost is a packet less, as one that is trimmed; `uec.cpp` has none without SLEEK.
-    fn on_loss(&mut self, _shared: &NsccShared, _now: Time, _cumulative: u32, _next: u32) {
+    fn on_loss(&mut self, shared: &NsccShared, _now: Time, _cumulative: u32, _next: u32) {
         self.under_way = self.under_way.saturating_sub(1);
         self.cwnd -= 1.0;
-        self.bound();
+        self.bound(shared);
     }
 
     /// `mark_packet_for_retransmission`.
-    fn on_timeout(&mut self, _shared: &NsccShared, _now: Time, _timeout: &Timeout) {
+    fn on_timeout(&mut self, shared: &NsccShared, _now: Time, _timeout: &Timeout) {
         self.under_way = self.under_way.saturating_sub(1);
         self.cwnd -= 1.0;
-        self.bound();
+        self.bound(shared);
     }
 
     fn window(&self, _shared: &NsccShared) -> f64 {
