@@ -8,10 +8,11 @@ from typing import Any
 
 from clearway import documents
 
-from tests.conftest import Clearway
+from tests.conftest import Clearway, nothing_but
 
 DATA = Path(__file__).parent / "data" / "import"
 CSG, UET, HPCC, CONWEAVE = (DATA / name for name in ("csg-htsim", "uet-htsim", "hpcc", "conweave"))
+LOGGOPSIM, ATLAHS, ASTRA, SIMAI = (DATA / name for name in ("loggopsim", "atlahs", "astra-sim", "simai"))
 
 
 def imported(clearway: Clearway, *arguments: object) -> dict[str, Any]:
@@ -47,3 +48,13 @@ def runs(clearway: Clearway, duration: str = "20us", path: str = "scenario.toml"
     said: dict[str, Any] = answer.json
     assert said["packet_hops"] > 0
     return said
+
+
+def refused(clearway: Clearway, workspace: Path, text: str, message: str, remedy: str) -> None:
+    """Import a file of this text: it is refused with this message and remedy, and nothing is written."""
+    (workspace / "wrong").write_text(text)
+    answer = clearway("import", "wrong", "-o", "made/for/it.toml")
+    assert answer.status == 2
+    assert answer.err.startswith(f"error: wrong{message}")
+    assert remedy in answer.err.split("\n  ", 1)[1]
+    assert nothing_but(workspace, "wrong")

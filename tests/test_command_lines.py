@@ -88,6 +88,7 @@ OWN: dict[str, Sequence[str]] = {
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output"),
+    "export perfetto": ("-o", "--output"),
     "import": ("-o", "--output", "--format", "--start-unit", "--force", "--json"),
     "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
     "plan arbiter": ("--rate", "--hosts", "--load", "--message", "--batch", "--racks", "--slot", "--json"),
@@ -108,8 +109,11 @@ FILES = {
     "compare": PATHS,
     "sweep": ("sweep.toml", *PATHS),
     "report": PATHS,
+    "export perfetto": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }
+BELOW = ("plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto")
+"""Commands of commands."""
 TOO_LONG = {"demo", "paper"}
 """Commands that take seconds or hours for what is right: they are asked for something wrong as well."""
 
@@ -117,7 +121,7 @@ TOO_LONG = {"demo", "paper"}
 def lines(draw: random.Random) -> Iterator[list[str]]:
     """Yield command lines without end, of every command in turn."""
     while True:
-        for command in (*COMMANDS, "plan arbiter", "plan dci-buffer", "plan target-delay", "nothing"):
+        for command in (*COMMANDS, *BELOW, "nothing"):
             line = command.split()
             if command in FILES:
                 line.append(draw.choice(FILES[command]))

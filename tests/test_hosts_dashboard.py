@@ -15,7 +15,7 @@ def test_each_query_has_a_result_in_a_real_prometheus() -> None:
     assert len([line for line in told if line.startswith("dashboard ")]) == len(queries())
     assert [line for line in told if "EMPTY" in line] == []
     rules = [line for line in told if line.startswith("rule ")]
-    assert len(rules) == 7
+    assert len(rules) == 8
     assert all(line.endswith(": ok") for line in rules), rules
 
 

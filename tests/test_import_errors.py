@@ -159,7 +159,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "settings alone": (CONFIG, ": no file has the network", "give the file of the topology too"),
     "nothing": ("", ":1: is of no format that is known", "say which it is with --format"),
     "another language": (
-        "num_ranks 2\nrank 0 {\n}\n",
+        "begin 2\nrank 0 {\n}\n",
         ":1: is of no format that is known",
         "ns3-flows: flows of",
     ),
@@ -289,7 +289,8 @@ def test_a_failed_move_leaves_what_was_there(
     assert {path.read_text() for path in workspace.iterdir()} == {"mine"}
 
 
-FILES = sorted(path for path in DATA.rglob("*") if path.suffix in (".cm", ".topo", ".txt"))
+TEXTS = (".cm", ".topo", ".txt", ".goal", ".yml", ".json")
+FILES = sorted(path for path in DATA.rglob("*") if path.suffix in TEXTS)
 SCRAPS = (
     "",
     "-1",

@@ -65,6 +65,7 @@ ECN: list[dict[str, Any]] = [
     {"ecn": "red", "ecn_min": "20kB", "ecn_max": "80kB", "ecn_pmax": 0.1},
 ]
 PFC: list[dict[str, Any]] = [{}, {"pfc": "static", "pfc_xoff": "20kB"}, {"pfc": "dynamic"}]
+MODELS = ("gpt3_175b", "llama2_70b", "mixtral_8x7b", "resnet50")
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "": [BASE],
     "network": [
@@ -115,6 +116,8 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             )
         ),
         {"kind": "collective", "collective": "barrier"},
+        {"kind": "training", "layer": [{"forward": "10us"}]},
+        *({"kind": "training", "model": model} for model in MODELS),
     ],
     "probe[0]": [{"from": 0, "to": 1, "interval": "10us"}],
     "fault[0]": [
@@ -415,6 +418,7 @@ def test_required_keys_are_missed(variant: str, link: str, clearway: Clearway, w
         if table_in(scenario, slot.table).pop(slot.key, None) in (
             *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
             "collective",
+            *("training", *MODELS),
         ):
             continue  # without it, another variant
         assert slot.path in refused(scenario, clearway, workspace, f"without {slot.path}"), slot

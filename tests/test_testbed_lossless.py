@@ -164,6 +164,10 @@ def test_a_long_link_carries_what_it_does_in_the_simulator(
     ]
     assert len(refused) == (4 if network == RELAYED else 0)
     assert all(sum(port.values()) == 0 for port in refused)
+    for relay in measured.testbed["relays"].values():
+        # 20 ms one way; what a busy machine adds to it is no delay that the link has.
+        assert 20_000_000 <= relay["link"]["delay_ns"] < 25_000_000, relay["link"]
+        assert relay["link"]["finding"] == "as_planned"
 
 
 @pytest.mark.usefixtures("workspace")

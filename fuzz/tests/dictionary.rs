@@ -13,6 +13,7 @@ use serde_json::Value;
 const MORE: &[&str] = &[
     "[[traffic]]\n",
     "[[job]]\n",
+    "[[job.layer]]\n",
     "[[fault]]\n",
     "[[node]]\n",
     "[[link]]\n",

@@ -7,6 +7,7 @@ import importlib.util
 import io
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,8 +142,12 @@ def _write_parquet(path: Path, columns: Columns) -> None:
         return pa.Table.from_arrays([_as_arrow(values) for values in parts], names=list(columns))
 
     first = rows(0)
-    # A file, as pyarrow takes a path for UTF-8.
-    with path.open("wb") as file, pq.ParquetWriter(file, first.schema) as writer:
+    with ExitStack() as open_ones:
+        # pyarrow complains of a writer that an interruption leaves half made.
+        with stops.put_off():
+            # A file, as pyarrow takes a path for UTF-8.
+            file = open_ones.enter_context(path.open("wb"))
+            writer = open_ones.enter_context(pq.ParquetWriter(file, first.schema))
         writer.write_table(first)
         for start in range(_ROWS_AT_A_TIME, len(next(iter(columns.values()), ())), _ROWS_AT_A_TIME):
             writer.write_table(rows(start))

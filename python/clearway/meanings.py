@@ -108,7 +108,7 @@ FIGURES: Mapping[str, str] = {
     ),
     "unfinished_jobs": (
         "Jobs of which a rank had not ended its last iteration when the run ended. Not there without a "
-        "`[[job]]`, as the next four."
+        "`[[job]]`, as the next seven."
     ),
     "iterations": "Iterations of jobs that all ranks have ended.",
     "iteration_mean_us": (
@@ -116,6 +116,24 @@ FIGURES: Mapping[str, str] = {
         "job's start, to when its last rank had ended it."
     ),
     "iteration_max_us": "The longest of the times of `iteration_mean_us`.",
+    "compute_mean_us": (
+        "The mean time in an iteration in which a rank of a job computes, over all ranks and all iterations "
+        "that each has ended."
+    ),
+    "exposed_mean_us": (
+        "The mean time in an iteration in which a rank only exchanges messages, waiting for them included: "
+        "communication that is exposed. With the time in which it computes, it is all of its time."
+    ),
+    "hidden_mean_us": (
+        "The mean time in an iteration in which a rank exchanges messages while it computes: communication "
+        "that is hidden."
+    ),
+    "job_slowdown_mean": (
+        "The mean over jobs of their slowdowns: the mean time of an iteration over that in a run of the job "
+        "alone, on the same hosts and paths, without other traffic, probes and faults. Only with "
+        "`[record] alone`."
+    ),
+    "job_slowdown_max": "The largest of these slowdowns. Only with `[record] alone`.",
     "busbw_gb_per_s": (
         "The bus bandwidth of collectives as nccl-tests has it, in GB/s of 10^9 bytes: bytes of the whole "
         "array over the mean time of an iteration, times 2(n-1)/n for an all-reduce of n ranks, (n-1)/n for "

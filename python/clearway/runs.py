@@ -29,6 +29,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "rtt_series": 'add rtt = "10us" under [record]',
     "throughput": 'add throughput = "10us" under [record]',
     "operations": "add operations = true under [record]",
+    "timeline": "add timeline = true under [record]",
     "links_series": 'add links = "1ms" under [record]',
     "link_classes": "add [class.NAME] tables",
 }

@@ -12,7 +12,9 @@ from clearway.errors import ClearwayError
 from clearway.figures import ABSENT, LOWER_BOUNDS
 from clearway.records import Record
 
-_TEXTS = frozenset({"transport", "name", "carries", "link", "class", "part", "node", "role", "failed_links"})
+_TEXTS = frozenset(
+    {"transport", "name", "kind", "carries", "link", "class", "part", "node", "role", "failed_links"}
+)
 """The columns of a run's tables that are text; all others are numbers."""
 _NODES = frozenset({"from", "to"})
 """Those that are text in one table and numbers in another."""

@@ -21,7 +21,7 @@ LONGEST = 65_535  # quanta
 RATE = 100_000_000
 """Of its links, in bits a second: how long a PAUSE lasts."""
 _PORT = 7777
-_VLAN, _IPV6, _EXPERIMENT, _ALL = 0x8100, 0x86DD, 0x88B6, 3
+_VLAN, _IPV6, _PROBE, _EXPERIMENT, _ALL = 0x8100, 0x86DD, 0x88B5, 0x88B6, 3
 _SOL_PACKET, _PACKET_AUXDATA = 263, 8  # include/uapi/linux/if_packet.h
 _MAC_CONTROL = 0x8808
 _SO_RCVBUFFORCE = 33  # include/uapi/asm-generic/socket.h: beyond what the system allows to others
@@ -99,9 +99,10 @@ def see(seconds: float) -> None:
         heard.bind((DEVICE, _ALL))
         heard.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
         print("ready", flush=True)
-        heard.settimeout(seconds)
+        end = time.monotonic() + seconds
         with suppress(TimeoutError):
-            while True:
+            while (left := end - time.monotonic()) > 0:
+                heard.settimeout(left)
                 frame, told, _, _ = heard.recvmsg(2048, 64)
                 type_ = struct.unpack_from("!H", frame, 12)[0]
                 if type_ == _IPV6:
@@ -110,6 +111,8 @@ def see(seconds: float) -> None:
                     # The kernel has taken the tag out: struct tpacket_auxdata.
                     tag = struct.unpack_from("=H", told[0][2], 16)[0]
                     seen.append(f"tag:{tag >> 13}:{struct.unpack_from('!I', frame, 14)[0]}")
+                if type_ != _PROBE:  # of which a relay sends one every second
+                    end = time.monotonic() + seconds
     print(*seen)
 
 

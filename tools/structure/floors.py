@@ -25,7 +25,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "simulation": "model topology random job traffic engine net schemes host",
         "record": "model topology random traffic engine net host simulation",
         "check": "model topology random job traffic engine net host simulation record scenario",
-        "run": "model topology simulation record",
+        "alone": "model record simulation",
+        "run": "model topology simulation record alone",
     }.items()
 }
 """For each folder or file of the simulator, what it may import beside itself. Tests may import anything."""

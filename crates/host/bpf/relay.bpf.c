@@ -5,7 +5,10 @@
  * that reads the PFC frame. The process opens it again when it has sent all that was stored: it asks first that what goes to it from then
  * on is noted, and, a millisecond later, that the lane is opened if nothing was. So no frame overtakes another.
  *
- * When the process has not been alive for a while everything is passed on, PFC frames, too: a dead relay is a wire. */
+ * When the process has not been alive for a while everything is passed on, PFC frames, too: a dead relay is a wire.
+ *
+ * A probe tells the delay of the long link: the process sends one out of R, the program of the far relay turns it around, and both times are
+ * taken here, where nothing waits for a process. It is in no lane, and no switch passes it on. */
 #include "kernel.h"
 
 char relay_license[] SEC("license") = "Dual MIT/GPL";
@@ -19,6 +22,11 @@ char relay_license[] SEC("license") = "Dual MIT/GPL";
 #define AROUND 24
 /* What each further frame of a long one of TCP has before its payload: Ethernet, IPv4 and TCP with timestamps. */
 #define HEADERS_OF_SEGMENT 66
+/* relay::probe: IEEE 802's type for local experiments, and what follows it. */
+#define TYPE_PROBE 0x88b5
+#define PROBE 0x43575250
+#define REQUEST 1
+#define ANSWER 2
 /* proto::pfc::frame */
 #define MAC_CONTROL 0x8808
 #define OPCODE_PFC 0x0101
@@ -31,11 +39,26 @@ struct setting {
     __u32 stores[2];
     /* The process is taken for dead when it has not shown up for this long. */
     __u64 dead_after_ns;
+    /* What the process writes into its probes. */
+    __u64 session;
     /* The lane of each of the 64 code points of DiffServ, and of each priority of a VLAN tag; NO_PRIORITY: none, never stored. */
     __u8 of_code_point[64];
     __u8 of_tag[PRIORITIES];
     /* Whether a tag tells the priority of a frame that has one; otherwise its code point does. */
     __u8 trusts_tags;
+    /* The address of R. */
+    __u8 address[6];
+};
+
+/* A probe after its type: `relay::probe` in Rust. Only who has sent it reads what follows the kind. */
+struct probe {
+    __be32 magic;
+    __be32 kind;
+    __u64 session;
+    __u64 number;
+    /* When it left R, and when it was back there, by CLOCK_MONOTONIC. */
+    __u64 left_ns;
+    __u64 back_ns;
 };
 
 const volatile struct setting setting = {};
@@ -163,6 +186,33 @@ static __always_inline int pass(struct __sk_buff *skb, __u32 in)
     return bpf_redirect(setting.ports[out], 0);
 }
 
+static __always_inline int read_probe(struct __sk_buff *skb, struct probe *probe)
+{
+    return !bpf_skb_load_bytes(skb, ETH_HLEN, probe, sizeof(*probe)) && probe->magic == __builtin_bswap32(PROBE);
+}
+
+/* A frame of the type of probes came in on R. */
+static __always_inline int handle_probe(struct __sk_buff *skb)
+{
+    struct probe probe;
+    if (!read_probe(skb, &probe))
+        return pass(skb, 1);
+    /* An own one comes back as an answer, or as it was where the link is looped. */
+    if (probe.session == setting.session) {
+        probe.back_ns = bpf_ktime_get_ns();
+        if (is_dead() || bpf_skb_store_bytes(skb, ETH_HLEN, &probe, sizeof(probe), 0))
+            return TC_ACT_SHOT;
+        return bpf_redirect(setting.stores[1], 0);
+    }
+    if (probe.kind != __builtin_bswap32(REQUEST))
+        return TC_ACT_SHOT;
+    probe.kind = __builtin_bswap32(ANSWER);
+    if (bpf_skb_store_bytes(skb, ETH_HLEN, &probe, sizeof(probe), 0) ||
+        bpf_skb_store_bytes(skb, 6, (const void *)setting.address, sizeof(setting.address), 0))
+        return TC_ACT_SHOT;
+    return bpf_redirect(setting.ports[1], 0);
+}
+
 static __always_inline int relay(struct __sk_buff *skb, __u32 in)
 {
     void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -182,6 +232,8 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
             obey(skb, in);
         return bpf_redirect(setting.stores[in], 0);
     }
+    if (in == 1 && type == TYPE_PROBE && !skb->vlan_present)
+        return handle_probe(skb);
     __u32 priority = priority_of(skb, type);
     struct lane *lane = priority < PRIORITIES ? lane_of(in, priority) : 0;
     if (!lane)
@@ -223,10 +275,15 @@ int clearway_remote(struct __sk_buff *skb)
 struct command {
     __u32 direction;
     __u32 priority;
-    /* In: whether it is to be opened if nothing is fresh; otherwise what comes from here on is. Out: whether it is closed. */
-    __u32 opens;
+    /* NOTE: what comes from here on is fresh. OPEN: it is opened if nothing is. CLOSE: it is closed. */
+    __u32 want;
+    /* Out: whether it is closed. */
     __u32 is_closed;
 };
+
+#define NOTE 0
+#define OPEN 1
+#define CLOSE 2
 
 SEC("syscall")
 int relay_command(struct command *command)
@@ -237,8 +294,10 @@ int relay_command(struct command *command)
     if (!lane)
         return -1;
     bpf_spin_lock(&lane->lock);
-    if (!command->opens)
+    if (command->want == NOTE)
         lane->is_fresh = 0;
+    else if (command->want == CLOSE)
+        lane->is_closed = 1;
     else if (!lane->is_fresh)
         lane->is_closed = 0;
     command->is_closed = lane->is_closed;
@@ -256,5 +315,12 @@ int relay_sent_local(struct __sk_buff *skb)
 SEC("tc")
 int relay_sent_remote(struct __sk_buff *skb)
 {
+    struct probe probe;
+    if (skb->protocol == __builtin_bswap16(TYPE_PROBE) && read_probe(skb, &probe) &&
+        probe.session == setting.session) {
+        probe.left_ns = bpf_ktime_get_ns();
+        if (bpf_skb_store_bytes(skb, ETH_HLEN, &probe, sizeof(probe), 0))
+            return TC_ACT_SHOT;
+    }
     return bpf_redirect(setting.ports[1], 0);
 }

@@ -1,5 +1,6 @@
 //! A deterministic packet simulator for datacenter transports.
 
+mod alone;
 pub mod check;
 pub mod engine;
 pub mod host;

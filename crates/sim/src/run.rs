@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use clearway_proto::units::{Span, Time};
 
+use crate::alone;
 use crate::model::Scenario;
 use crate::record::observer::Observer;
 use crate::record::{Outcome, Progress, Stopped};
@@ -76,6 +77,8 @@ fn simulate(
     keep_part: bool,
 ) -> Result<Outcome, Stopped> {
     let end = Time::ZERO + scenario.duration;
+    let alone =
+        if scenario.record.alone { alone::iterations(scenario, threads, progress)? } else { Vec::new() };
     let mut simulation = Simulation::new(scenario, threads);
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
@@ -116,7 +119,7 @@ fn simulate(
     }
     simulation.assert_conservation();
     simulation.free_event_memory();
-    Ok(Outcome { interrupted: interrupted && now < end, ..observer.finish(&simulation, now) })
+    Ok(Outcome { interrupted: interrupted && now < end, ..observer.finish(&simulation, now, alone) })
 }
 
 /// The first multiple of `step` after `now`.

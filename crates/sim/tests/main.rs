@@ -42,5 +42,6 @@ mod spray;
 mod swift;
 mod theory;
 mod three_systems;
+mod training;
 mod trimming;
 mod uec;

@@ -12,19 +12,7 @@ from functools import partial
 
 from clearway.importing import units
 from clearway.importing.htsim_topology import network_of, usual_tree
-from clearway.importing.parts import (
-    HOST,
-    MOST_HOSTS,
-    Choices,
-    Failure,
-    Flow,
-    Flows,
-    Format,
-    Link,
-    Network,
-    Node,
-    counted,
-)
+from clearway.importing.parts import MOST_HOSTS, Choices, Failure, Flow, Flows, Format, Network, counted, star
 from clearway.importing.source import Line, Source, brief
 
 _HEADER = ("Nodes", "Connections", "Triggers", "Failures")
@@ -216,15 +204,7 @@ def _usual_network(source: Source, hosts: int) -> Network:
         network = network_of(source, tree)
         shape = "fat tree of three tiers" if tree.tiers == 3 else "leaf-spine of equal radices (-tiers 2)"
     else:
-        rate, delay = 10**11, 10**6
-        network = Network(
-            source,
-            counted(hosts=hosts, switches=1, links=hosts),
-            nodes=[*(Node(f"h{host}", HOST) for host in range(hosts)), Node("tor0", "tor")],
-            links=[Link((host, hosts), rate, delay) for host in range(hosts)],
-            shape={"topology": "star", "hosts": hosts, "rate": "100Gbps", "delay": "1us"},
-            hosts={host: host for host in range(hosts)},
-        )
+        network = star(source, hosts, 10**11, 10**6)
         shape = f"star, as no tree of htsim's has {hosts} hosts"
     network.assumed.append(f"no file has the network: a {shape}, with links of 100 Gb/s and 1 us")
     return network

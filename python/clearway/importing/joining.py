@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from clearway.errors import ClearwayError
 from clearway.importing import units
-from clearway.importing.formats import read
+from clearway.importing.formats import read, standing_for
 from clearway.importing.parts import (
     AnyPart,
     Choices,
     Flow,
     Flows,
     Format,
+    Job,
     Link,
     Network,
+    Placement,
     Settings,
+    Workload,
     counted,
     found_file,
     kind_of,
 )
+from clearway.importing.placing import ranges
 from clearway.importing.source import Source
+from clearway.importing.workloads import Jobs, jobs_of, star
 
 _SPARE = 10  # how many times the time that the busiest host needs at full rate a run may take
 _LEAST_PS = 10**10  # 10 ms
 _USUAL_BYTES = "1MB"
+_MESSAGE_PS = 10**8  # 100 us: what a message of a job may take beside the time of its bytes
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Scenario:
     network_keys: dict[str, Any]
     flows: Sequence[Flow]
     """By the numbers of the scenario's hosts, and in its time."""
+    jobs: Sequence[Job]
+    """With the keys that say where their ranks are."""
     needs_topology: bool
     assumed: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -65,7 +73,9 @@ def gather(paths: Sequence[Path], choices: Choices, wanted: Sequence[Format | No
     """
     reads: list[Read] = []
     for path, format_of in zip(paths, wanted, strict=True):
-        _add(reads, Source(path), choices, format_of)
+        _add(reads, standing_for(path), choices, format_of)
+    for placement in [each for each in reads if isinstance(each.part, Placement)]:
+        _add_jobs(reads, placement, choices)
     settings = [each for each in reads if isinstance(each.part, Settings)]
     for each in settings:
         assert isinstance(each.part, Settings)
@@ -81,22 +91,47 @@ def gather(paths: Sequence[Path], choices: Choices, wanted: Sequence[Format | No
     return reads
 
 
+def _add_jobs(reads: list[Read], placement: Read, choices: Choices) -> None:
+    """Add the files of jobs that a placement names, in its order; the same job may be there twice."""
+    assert isinstance(placement.part, Placement)
+    jobs = [each for each in reads if isinstance(each.part, Workload)]
+    if jobs:
+        raise ClearwayError(
+            f"{placement.source.name}: names its jobs itself, and {jobs[0].source.name} was given, too",
+            f"give {placement.source.name} without files of jobs",
+        )
+    for named in placement.part.named:
+        found = found_file(placement.source.path, named)
+        if found is None:
+            raise ClearwayError(
+                f"{placement.source.name}: names {named}, which is not there",
+                "copy it beside this file, or correct goal_files",
+            )
+        format_of, part = read(Source(found), choices, None)
+        if not isinstance(part, Workload):
+            raise ClearwayError(f"{found}: is no job ({format_of.about})", "correct goal_files")
+        reads.append(Read(Source(found), format_of, part))
+
+
 def _add(reads: list[Read], source: Source, choices: Choices, wanted: Format | None) -> None:
+    if any(source.path.absolute() in each.part.files for each in reads):
+        return  # read already, with another file of the same workload
     format_of, part = read(source, choices, wanted)
     kind = kind_of(part)
     for other in reads:
-        if kind_of(other.part) == kind:
+        if kind_of(other.part) == kind and not isinstance(part, Workload):
             message = f"{source.name}: is a second file of {kind}, beside {other.source.name}"
             raise ClearwayError(f"{message} ({other.format.about})", "import one of them, then the other")
     reads.append(Read(source, format_of, part))
 
 
-def join(reads: Sequence[Read]) -> Scenario:
+def join(reads: Sequence[Read], choices: Choices) -> Scenario:
     """Make a scenario of what was read."""
     parts = [each.part for each in reads]
     flows = next((part for part in parts if isinstance(part, Flows)), None)
     settings = next((part for part in parts if isinstance(part, Settings)), None)
-    network = _network(parts, flows)
+    jobs = jobs_of(parts, choices)
+    network = _network(parts, flows, jobs)
     whole = _without_failures(network, flows) if flows else network
     zero = _zero(flows)
     tables = settings.rules.tables(whole, zero) if settings and settings.rules else {}
@@ -107,8 +142,10 @@ def join(reads: Sequence[Read]) -> Scenario:
         keys={},
         network_keys=tables.pop("network", {}),
         flows=_trace(flows, whole, zero) if flows else (),
+        jobs=jobs.jobs,
         needs_topology=whole.shape is None or bool(faults),
     )
+    scenario.assumed += jobs.assumed
     _remark(scenario, parts, flows, zero)
     _fill(scenario, tables)
     if faults:
@@ -116,10 +153,12 @@ def join(reads: Sequence[Read]) -> Scenario:
     return scenario
 
 
-def _network(parts: Iterable[AnyPart], flows: Flows | None) -> Network:
+def _network(parts: Sequence[AnyPart], flows: Flows | None, jobs: Jobs) -> Network:
     network = next((part for part in parts if isinstance(part, Network)), None)
     if network is None and flows is not None and flows.usual is not None:
         network = flows.usual()
+    if network is None and jobs.source is not None:
+        network = star(jobs.source, jobs.hosts)
     if network is None:
         given = ", ".join(part.source.name for part in parts)
         raise ClearwayError(f"{given}: no file has the network", "give the file of the topology too")
@@ -130,6 +169,11 @@ def _network(parts: Iterable[AnyPart], flows: Flows | None) -> Network:
         raise ClearwayError(
             f"{flows.source.name}: is for {flows.count} hosts, and {network.source.name} has {hosts}",
             "take two files that belong together",
+        )
+    if hosts < jobs.hosts:
+        raise ClearwayError(
+            f"{network.source.name}: has {hosts} hosts, and the jobs need {jobs.hosts}",
+            "take a larger network, or let jobs share hosts: --mode multi-tenant",
         )
     return network
 
@@ -201,9 +245,11 @@ def _remark(scenario: Scenario, parts: Sequence[AnyPart], flows: Flows | None, z
         scenario.lost += part.lost
         if isinstance(part, Settings) and part.rules:
             scenario.lost += part.rules.lost_in(scenario.network)
+    scenario.assumed = list(dict.fromkeys(scenario.assumed))
+    scenario.lost = list(dict.fromkeys(scenario.lost))
     if zero:
         scenario.assumed.append(f"time 0 is {units.time(zero)} of the files")
-    if flows is None:
+    if flows is None and not scenario.jobs:
         scenario.assumed.append(f"no file has flows: each host sends {_USUAL_BYTES} to another, at once")
 
 
@@ -225,8 +271,13 @@ def _fill(scenario: Scenario, tables: Mapping[str, Any]) -> None:
         keys["switch"] = switch
     keys["transport"] = tables.get("transport") or {"bulk": {"protocol": "swift"}}
     if "transport" not in tables:
-        scenario.comments["transport.bulk.protocol"] = "no file says it: in htsim it is the program"
-    keys["traffic"] = _traffic(scenario.flows, endless)
+        scenario.comments["transport.bulk.protocol"] = (
+            "no file says it" if scenario.jobs else "no file says it: in htsim it is the program"
+        )
+    if scenario.flows or not scenario.jobs:
+        keys["traffic"] = _traffic(scenario.flows, endless)
+    if scenario.jobs:
+        keys["job"] = [dict(job.keys) for job in scenario.jobs]
 
 
 def _traffic(flows: Sequence[Flow], endless: Sequence[Flow]) -> list[dict[str, Any]]:
@@ -240,24 +291,16 @@ def _traffic(flows: Sequence[Flow], endless: Sequence[Flow]) -> list[dict[str, A
     for (target, start), sources in groups.items():
         for count in sorted(set(sources.values())):
             alike = sorted(source for source, times in sources.items() if times == count)
-            table = {"pattern": "incast", "from": _ranges(alike), "to": target, "start": units.time(start)}
+            table = {"pattern": "incast", "from": ranges(alike), "to": target, "start": units.time(start)}
             tables.append({**table, **({"flows_per_pair": count} if count > 1 else {})})
     return tables
 
 
-def _ranges(hosts: Sequence[int]) -> list[int | str]:
-    """Write hosts in ascending order, with half-open ranges for those in a row."""
-    rows: list[list[int]] = []
-    for host in hosts:
-        if rows and host == rows[-1][1]:
-            rows[-1][1] += 1
-        else:
-            rows.append([host, host + 1])
-    return [first if end == first + 1 else f"{first}..{end}" for first, end in rows]
-
-
 def _duration(scenario: Scenario) -> int:
-    """Return a time in which all flows can complete, in picoseconds: whole milliseconds."""
+    """Return a time in which all flows and jobs can complete, in picoseconds: whole milliseconds.
+
+    Of jobs it is the time of one operation after the other.
+    """
     slowest = min(link.rate for link in scenario.network.links)
     work: Counter[tuple[str, int]] = Counter()
     for flow in scenario.flows:
@@ -265,5 +308,7 @@ def _duration(scenario: Scenario) -> int:
         work["to", flow.target] += flow.size
     most = max(work.values(), default=10**6)
     last = max((flow.start for flow in scenario.flows), default=0)
-    needed = last + max(_LEAST_PS, _SPARE * most * 8 * units.PS_PER_S // slowest)
+    most += sum(job.size for job in scenario.jobs)
+    waiting = sum(job.computing + job.messages * _MESSAGE_PS for job in scenario.jobs)
+    needed = last + waiting + max(_LEAST_PS, _SPARE * most * 8 * units.PS_PER_S // slowest)
     return min(-(-needed // 10**9) * 10**9, units.LONGEST_S * units.PS_PER_S)

@@ -1,12 +1,13 @@
-"""What files of other simulators hold, whatever their format: a network, flows, and settings."""
+"""What files of other simulators hold, whatever their format: networks, flows, jobs, and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from clearway.importing import units
 from clearway.importing.source import Source
 
 MOST_HOSTS = 1_000_000
@@ -64,6 +65,8 @@ class Part:
     """Units and values that the file does not say."""
     lost: list[str] = field(default_factory=list)
     """What the file says and a scenario cannot."""
+    files: Collection[Path] = ()
+    """The absolute paths of all files that were read with this one, where a name stands for several."""
 
 
 @dataclass
@@ -80,6 +83,8 @@ class Network(Part):
     """The number of each host in the scenario, by its number in the file."""
     failed: Callable[[Failure], int | None] | None = None
     """Finds the position of the link that a failure names, `None` if there is none such."""
+    dimensions: Sequence[int] = ()
+    """Hosts along each dimension, the first of which changes fastest, where the file has dimensions."""
 
     def link_name(self, link: Link) -> str:
         """Name a link as a fault does."""
@@ -135,7 +140,81 @@ class Settings(Part):
     rules: Rules | None = None
 
 
-AnyPart = Network | Flows | Settings
+@dataclass
+class Groups(Part):
+    """Communicators: ranks that do collectives together, by the communicator's name."""
+
+    members: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass
+class Algorithms(Part):
+    """How ranks do collectives, and what they compute with."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The algorithm of each collective, both as a scenario calls them."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Messages of a rank that may be under way where the algorithm is `direct`, if not all."""
+    chunks: int = 1
+    """Chunks into which the array of a collective is cut."""
+    operations_per_s: float | None = None
+    """The peak rate of a processor, where times of computing follow from numbers of operations."""
+    memory_bytes_per_s: float = 0.0
+    """The rate of the memory beside that processor."""
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """What other files say of a job."""
+
+    groups: Groups | None = None
+    algorithms: Algorithms | None = None
+    dimensions: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job whose ranks have no hosts yet."""
+
+    keys: Mapping[str, Any]
+    """Keys of [[job]], but for `file` and for those that say where its ranks are."""
+    file: Path | None = None
+    """A file in GOAL's text format that is the job."""
+    text: Iterable[str] | None = None
+    """The text of such a file, which is still to be written."""
+    messages: int = 0
+    """All messages that its ranks send in an iteration."""
+    size: int = 0
+    """All bytes of these messages."""
+    computing: int = 0
+    """Picoseconds of computing, those of all ranks together."""
+
+
+@dataclass
+class Workload(Part):
+    """What ranks do: one job."""
+
+    ranks: int = 0
+    make: Callable[[JobContext], Job] = field(default=lambda _: Job({}))
+    """Makes the job; it may add to what is assumed and lost, and raises `ClearwayError` for what is wrong."""
+
+
+PACKED, ROUND_ROBIN, RANDOM = "packed", "round_robin", "random"
+
+
+@dataclass
+class Placement(Part):
+    """Where the ranks of several jobs are."""
+
+    pattern: str | Sequence[Sequence[int]] | None = None
+    """A word, or the host of each rank of each job."""
+    shared: bool = False
+    """Whether jobs share hosts (multi-tenant there) or have hosts of their own (multi-job)."""
+    named: Sequence[str] = ()
+    """The files of the jobs, in order."""
+
+
+AnyPart = Network | Flows | Workload | Groups | Algorithms | Placement | Settings
 
 
 @dataclass(frozen=True)
@@ -144,6 +223,10 @@ class Choices:
 
     start_unit: str | None = None
     """The unit of `start` in a connection matrix, ps or us."""
+    placement: str | None = None
+    """Where the ranks of jobs are, in a word."""
+    mode: str | None = None
+    """Whether several jobs have hosts of their own (multi-job) or share them (multi-tenant)."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +244,16 @@ class Format:
 
 
 def kind_of(part: AnyPart) -> str:
-    """Return what a part is to its scenario: two of a kind do not go together."""
-    match part:
-        case Network():
-            return "network"
-        case Flows():
-            return "flows"
-        case _:
-            return "settings"
+    """Return what a part is to its scenario: but for jobs, two of a kind do not go together."""
+    return {
+        Network: "network",
+        Flows: "flows",
+        Workload: "jobs",
+        Groups: "communicators",
+        Algorithms: "algorithms",
+        Placement: "placement",
+        Settings: "settings",
+    }[type(part)]
 
 
 def counted(**counts: int) -> str:
@@ -177,6 +262,18 @@ def counted(**counts: int) -> str:
     return ", ".join(
         f"{count} {singular.get(name, name.removesuffix('s')) if count == 1 else name}"
         for name, count in counts.items()
+    )
+
+
+def star(source: Source, hosts: int, rate: int, delay: int) -> Network:
+    """Make a network of one switch; its links have a rate in bits per second and a delay in picoseconds."""
+    return Network(
+        source,
+        counted(hosts=hosts, switches=1, links=hosts),
+        nodes=[*(Node(f"h{host}", HOST) for host in range(hosts)), Node("tor0", "tor")],
+        links=[Link((host, hosts), rate, delay) for host in range(hosts)],
+        shape={"topology": "star", "hosts": hosts, "rate": units.rate(rate), "delay": units.time(delay)},
+        hosts={host: host for host in range(hosts)},
     )
 
 

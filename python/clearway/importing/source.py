@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from pathlib import Path
 
-from clearway import documents
-from clearway.errors import ClearwayError, shown
+from clearway import documents, files
+from clearway.errors import ClearwayError, reason, shown
 
 _WHOLE = re.compile(r"\d{1,18}")
 _LONGEST_SHOWN = 60  # characters of what was found, in a message
@@ -25,16 +26,32 @@ class Line:
 
 
 class Source:
-    """The text of a file."""
+    """A file, as bytes or as text.
+
+    Each is read when it is first asked for, and raises `ClearwayError` if it cannot be read, or is no text.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Read the file.
-
-        Raises `ClearwayError` if it cannot be read or is no text.
-        """
+        """Take the path of the file."""
         self.path = path
         self.name = shown(path)
-        self._lines = [line.split() for line in documents.read_text(path).lstrip("\ufeff").split("\n")]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        try:
+            return files.read(self.path, files.LARGEST_TEXT)
+        except OSError as error:
+            raise ClearwayError(f"{self.name}: cannot be read: {reason(error)}", "check the path") from error
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the file."""
+        return documents.read_text(self.path).lstrip("\ufeff")
+
+    @cached_property
+    def _lines(self) -> list[list[str]]:
+        return [line.split() for line in self.text.split("\n")]
 
     def lines(self, comment: str | None = None) -> Iterator[Line]:
         """Iterate over the lines that are neither empty nor begin with `comment`."""

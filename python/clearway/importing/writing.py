@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,16 @@ from clearway.unfinished import beside
 _WIDTH = 110
 _OPTION = "-o"
 _MOST_OF_A_NAME = 180  # characters of a scenario's name
+
+
+@dataclass(frozen=True)
+class Names:
+    """The files that a scenario names, relative to its folder."""
+
+    topology: str
+    trace: str
+    jobs: Sequence[str | None]
+    """The file of each job that has one."""
 
 
 class Destination:
@@ -54,6 +66,11 @@ class Destination:
         """The file of flows."""
         return self.scenario.with_suffix(".trace.csv")
 
+    @property
+    def goal(self) -> Path:
+        """The file of a job's operations, where there is one job of such a file."""
+        return self.scenario.with_suffix(".goal")
+
     def write(self, scenario: Scenario) -> tuple[list[Path], list[str]]:
         """Write what is needed, after the simulator has read it.
 
@@ -77,18 +94,63 @@ class Destination:
         if any(flow.size for flow in scenario.flows):
             names.append(self.trace.name)
             (folder / names[-1]).write_text("".join(trace_text(scenario)), encoding="utf-8")
+        written = self._stage_jobs(folder, scenario)
+        names += written.values()
         names.append(self.scenario.name)
-        text = scenario_text(scenario, self.topology.name, self.trace.name)
+        self._check_sources(scenario, names)
+        loaded = self._load(folder / names[-1], scenario, written)
+        text = scenario_text(scenario, self._names(self._parent, scenario, written))
         (folder / names[-1]).write_text(text, encoding="utf-8")
+        return names, list(loaded.warnings)
+
+    def _check_sources(self, scenario: Scenario, names: Sequence[str]) -> None:
+        """Raise if a file that was read would be replaced."""
+        taken = {path.resolve() for each in scenario.reads for path in (each.source.path, *each.part.files)}
+        for name in names:
+            if (self._parent / name).resolve() in taken:
+                raise ClearwayError(
+                    f"{self._parent / name}: is a file that was read", f"choose another {_OPTION}"
+                )
+
+    def _stage_jobs(self, folder: Path, scenario: Scenario) -> dict[int, str]:
+        """Write the operations of jobs that have no file yet; return the names of these files by job."""
+        numbers = [number for number, job in enumerate(scenario.jobs) if job.text is not None]
+        names = {
+            number: self.goal.name if len(numbers) == 1 else f"{self.scenario.stem}.{number}.goal"
+            for number in numbers
+        }
+        for number, name in names.items():
+            with (folder / name).open("w", encoding="utf-8") as file:
+                file.writelines(scenario.jobs[number].text or ())
+        return names
+
+    def _names(self, base: Path, scenario: Scenario, written: Mapping[int, str]) -> Names:
+        """Return the files that the scenario names, as it does so from the folder `base`."""
+        jobs = [
+            written.get(number, _relative(job.file, base) if job.file else None)
+            for number, job in enumerate(scenario.jobs)
+        ]
+        return Names(self.topology.name, self.trace.name, jobs)
+
+    def _load(self, path: Path, scenario: Scenario, written: Mapping[int, str]) -> _clearway.Scenario:
+        """Have the simulator read the scenario where it is staged."""
+        names = self._names(path.parent, scenario, written)
+        path.write_text(scenario_text(scenario, names), encoding="utf-8")
         try:
-            loaded = _clearway.load(folder / names[-1])
+            return _clearway.load(path)
         except _clearway.ScenarioError as error:
-            said = str(error).replace(f"{folder}/", "")
+            said = str(error)
+            for job, name in zip(scenario.jobs, names.jobs, strict=True):
+                if job.file and said.startswith(f"{path.parent}/{name}:"):
+                    raise ClearwayError(
+                        f"{shown(job.file)}{said[len(f'{path.parent}/{name}') :]}",
+                        "correct the file, or take the whole of it",
+                    ) from error
             raise ClearwayError(
-                f"{scenario.reads[0].source.name}: what was read makes no scenario:\n{said}",
+                f"{scenario.reads[0].source.name}: what was read makes no scenario:\n"
+                f"{said.replace(f'{path.parent}/', '')}",
                 "correct the files; the names above are those of the files that were to be written",
             ) from error
-        return names, list(loaded.warnings)
 
     def _move(self, folder: Path, names: list[str]) -> None:
         """Put the files in place, the scenario last; put back what was there if that fails."""
@@ -136,7 +198,12 @@ def trace_text(scenario: Scenario) -> Iterator[str]:
             yield f"{units.time(flow.start)},{flow.source},{flow.target},{flow.size}B\n"
 
 
-def scenario_text(scenario: Scenario, topology: str, trace: str) -> str:
+def _relative(path: Path, base: Path) -> str:
+    """Return the path from a folder to a file, whatever links lead to either."""
+    return os.path.relpath(path.resolve(), base.resolve())
+
+
+def scenario_text(scenario: Scenario, names: Names) -> str:
     """Write the scenario, with what there is to say at its head."""
     comments = scenario.comments
     name = _one_line(f"{shown(scenario.reads[0].source.path.name)}, imported")[-_MOST_OF_A_NAME:]
@@ -145,15 +212,17 @@ def scenario_text(scenario: Scenario, topology: str, trace: str) -> str:
     rest = {key: value for key, value in scenario.keys.items() if key not in tables and key not in lists}
     network = dict(scenario.network.shape or {})
     if scenario.needs_topology:
-        network = {"topology": "file", "file": topology, **_usual(scenario)}
+        network = {"topology": "file", "file": names.topology, **_usual(scenario)}
     lines = [*_head(scenario), *_pairs({"format": 1, "name": name, "seed": 1, **rest}, "", comments)]
     lines += ["", "[network]", *_pairs({**network, **scenario.network_keys}, "network.", comments)]
     for key, inner in tables.items():
         for dotted, table in ((f"{key}.{each}", table) for each, table in inner.items() if table):
             lines += ["", f"[{dotted}]", *_pairs(table, f"{dotted}.", comments)]
     for header, rows in lists.items():
-        for row in rows:
-            own = {"file": trace} if row.get("pattern") == "trace" else {}
+        for number, row in enumerate(rows):
+            own = {"file": names.trace} if row.get("pattern") == "trace" else {}
+            if header == "job" and (file := names.jobs[number]) is not None:
+                own = {"file": file}
             lines += ["", f"[[{header}]]", *_pairs({**row, **own}, f"{header}.", comments)]
     return "\n".join(lines) + "\n"
 

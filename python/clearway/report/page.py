@@ -17,6 +17,7 @@ from clearway.report.recorded import recorded
 from clearway.report.scenarios import scenarios
 from clearway.report.slowdowns import HEADINGS, slowdowns
 from clearway.report.sources import COLOURS, Labelled, Look, looks
+from clearway.report.timeline import timelines
 from clearway.runs import Run
 from clearway.seeds import Seeds
 
@@ -39,6 +40,7 @@ def page(items: Sequence[tuple[str, Run | Seeds]]) -> str:
         "findings": _findings(compared),
         "summary": _summary(compared, groups) + _interval(compared),
         "charts": "\n".join(card(number, chart) for number, chart in enumerate(shown)),
+        "timelines": timelines(groups),
         "missing": _missing([chart for chart in drawn if not chart.lines]),
         "slowdowns": _slowdowns(groups),
         "settings": _settings(compared),

@@ -117,7 +117,10 @@ impl Devices {
     /// Makes the devices that lead from these ports to the process. They go with it, however it ends.
     pub fn open(ports: [Device; 2]) -> Result<Devices, Problem> {
         let open = |port: &Device| -> Result<(Device, SyncDevice), Problem> {
-            let name = format!("relay{}", port.index);
+            // One whose place is taken has the first name.
+            let is_taken = |name: &String| Path::new("/sys/class/net").join(name).exists();
+            let first = format!("relay{}", port.index);
+            let name = if is_taken(&first) { first + "b" } else { first };
             let mtu = u16::try_from(port.mtu).unwrap_or(u16::MAX);
             let device = tap::open(&name, mtu, RING)?;
             // Nobody else speaks here: without an address of its own and without IPv6 the host sends nothing.

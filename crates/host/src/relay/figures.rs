@@ -49,6 +49,10 @@ pub struct LaneFigures {
     pub is_held: bool,
     /// Whether its frames are dropped, as its port is paused without an end.
     pub is_given_up: bool,
+    /// Bytes that both ends count differently ([`Relay::drift`]); none where the relay does not count what it grants.
+    ///
+    /// [`Relay::drift`]: clearway_proto::swing::relay::Relay::drift
+    pub drift: Option<u64>,
 }
 
 /// The state of a port.

@@ -54,19 +54,32 @@ pub struct Kernel {
     asked: [u64; 2],
 }
 
-/// The bytes of `struct setting`.
-fn setting(devices: &Devices, settings: &Settings) -> Vec<u8> {
-    let indices = devices.ports.iter().chain(&devices.stores).map(|device| device.index);
-    setting_of(indices, settings.dead_after.as_ps() / 1000, &settings.classes)
+/// What a program is told before it is loaded: `struct setting`.
+struct Setting<'a> {
+    /// The numbers of L, of R, and of the devices that lead to the process.
+    indices: [i32; 4],
+    dead_after_ns: u64,
+    /// What the process writes into its probes.
+    session: u64,
+    classes: &'a Classes,
+    /// The address of R.
+    address: [u8; 6],
 }
 
-fn setting_of(indices: impl Iterator<Item = i32>, dead_after_ns: u64, classes: &Classes) -> Vec<u8> {
-    let Classes { of_code_point, of_tag, trusts_tags } = classes;
-    let priorities = of_code_point.iter().chain(of_tag).map(|priority| priority.unwrap_or(NO_PRIORITY));
-    // The structure is as long as a multiple of its longest member.
-    let last = [u8::from(*trusts_tags), 0, 0, 0, 0, 0, 0, 0];
-    let indices = indices.flat_map(i32::to_ne_bytes);
-    indices.chain(dead_after_ns.to_ne_bytes()).chain(priorities).chain(last).collect()
+impl Setting<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        let Classes { of_code_point, of_tag, trusts_tags } = self.classes;
+        let priorities = of_code_point.iter().chain(of_tag).map(|priority| priority.unwrap_or(NO_PRIORITY));
+        let mut bytes: Vec<u8> = self.indices.into_iter().flat_map(i32::to_ne_bytes).collect();
+        bytes.extend(self.dead_after_ns.to_ne_bytes());
+        bytes.extend(self.session.to_ne_bytes());
+        bytes.extend(priorities);
+        bytes.push(u8::from(*trusts_tags));
+        bytes.extend(self.address);
+        // The structure is as long as a multiple of its longest member.
+        bytes.push(0);
+        bytes
+    }
 }
 
 /// The key of a lane.
@@ -97,54 +110,76 @@ fn unattached(device: &str, e: &libbpf_rs::Error) -> KernelError {
 }
 
 /// Loads the programs for these settings, attached nowhere.
-fn load(setting: &[u8]) -> Result<Object, KernelError> {
+fn load(setting: &Setting<'_>) -> Result<Object, KernelError> {
     check_types()?;
     set_print(None);
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| refused(&e))?;
     for mut map in open.maps_mut() {
         if map.name().to_string_lossy().ends_with(".rodata") {
-            map.set_initial_value(setting).map_err(|e| refused(&e))?;
+            map.set_initial_value(&setting.bytes()).map_err(|e| refused(&e))?;
         }
     }
     open.load().map_err(|e| refused(&e))
 }
 
 impl Kernel {
-    /// Loads the programs and puts them in the place of those that were there. Frames come to the devices from then on.
-    pub fn open(devices: &Devices, settings: &Settings) -> Result<Kernel, KernelError> {
-        let object = load(&setting(devices, settings))?;
+    /// Loads the programs, attached nowhere. `session` is what the process writes into its probes; `are_closed` says whether all lanes are
+    /// closed at first.
+    pub fn load(
+        devices: &Devices,
+        settings: &Settings,
+        session: u64,
+        are_closed: bool,
+    ) -> Result<Kernel, KernelError> {
+        let Devices { ports: [local, remote], stores, .. } = devices;
+        let object = load(&Setting {
+            indices: [local.index, remote.index, stores[0].index, stores[1].index],
+            dead_after_ns: settings.dead_after.as_ps() / 1000,
+            session,
+            classes: &settings.classes,
+            address: remote.address,
+        })?;
         let (alive, lanes) = (map(&object, "alive")?, map(&object, "lanes")?);
         let passed = map(&object, "passed")?;
         let kernel = Kernel { object, alive, lanes, passed, asked: [0; 2] };
         kernel.set_alive(true)?;
-        for port in PORTS.into_iter().filter(|port| stays_closed(&settings.params, *port)) {
+        for port in PORTS.into_iter().filter(|port| are_closed || stays_closed(&settings.params, *port)) {
             settings.priorities.iter().try_for_each(|priority| kernel.close(port, *priority))?;
-        }
-        for (store, program) in devices.stores.iter().zip(["relay_sent_local", "relay_sent_remote"]) {
-            let attached = hook(&kernel.object, program, store.index).attach();
-            attached.map_err(|e| unattached(&store.name, &e))?;
-        }
-        let [local, remote] = &devices.ports;
-        let mut of_local = hook(&kernel.object, "clearway_local", local.index);
-        of_local.attach().map_err(|e| unattached(&local.name, &e))?;
-        if let Err(e) = hook(&kernel.object, "clearway_remote", remote.index).attach() {
-            // One half of a relay is worse than none.
-            let _ = of_local.detach();
-            return Err(unattached(&remote.name, &e));
         }
         Ok(kernel)
     }
 
+    /// Puts the programs in the place of those that were there. Frames come to the devices from then on.
+    pub fn attach(&self, devices: &Devices) -> Result<(), KernelError> {
+        for (store, program) in devices.stores.iter().zip(["relay_sent_local", "relay_sent_remote"]) {
+            let attached = hook(&self.object, program, store.index).attach();
+            attached.map_err(|e| unattached(&store.name, &e))?;
+        }
+        let [local, remote] = &devices.ports;
+        let mut of_local = hook(&self.object, "clearway_local", local.index);
+        of_local.attach().map_err(|e| unattached(&local.name, &e))?;
+        if let Err(e) = hook(&self.object, "clearway_remote", remote.index).attach() {
+            // One half of a relay is worse than none.
+            let _ = of_local.detach();
+            return Err(unattached(&remote.name, &e));
+        }
+        Ok(())
+    }
+
     /// Tells the kernel that the process is alive, or that it passes everything on from here on.
     pub fn set_alive(&self, is_alive: bool) -> Result<(), KernelError> {
-        let at = if is_alive { monotonic_ns() } else { 0 };
+        self.set_alive_at(if is_alive { monotonic_ns() } else { 0 })
+    }
+
+    /// Tells the kernel when the process was last alive, by the monotonic clock in nanoseconds; a time to come is as good.
+    pub fn set_alive_at(&self, at: u64) -> Result<(), KernelError> {
         let set = self.alive.update(&0_u32.to_ne_bytes(), &at.to_ne_bytes(), MapFlags::ANY);
         set.map_err(|e| error(format!("the relay's sign of life: {e}"), "run it as root"))
     }
 
     /// Does what is wanted of a lane, and returns whether it is open then.
     pub fn command(&mut self, port: Port, priority: u8, want: Want) -> Result<bool, KernelError> {
-        let words = [port as u32, priority.into(), u32::from(want == Want::Open), 0];
+        let words = [port as u32, priority.into(), want as u32, 0];
         let mut command: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
         let mut programs = self.object.progs_mut();
         let program = programs.find(|own| own.name() == "relay_command").expect("the object has it");

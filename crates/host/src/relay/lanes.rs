@@ -18,12 +18,15 @@ use egress::Egress;
 use watchdog::Watchdog;
 
 mod egress;
+mod handover;
 mod watchdog;
 
 /// The bytes that a frame takes on the wire besides its own: check sequence, preamble and gap.
 const AROUND: u64 = 24;
 /// The bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
+/// The longest frame that a relay takes, in bytes.
+pub const LONGEST_FRAME: usize = 65_600;
 /// A lane is opened when nothing of it has waited for this long: not in each gap between two PAUSEs.
 const LINGERS: Span = Span::from_ms(1);
 
@@ -45,6 +48,8 @@ pub enum Want {
     Note,
     /// It opens the lane if nothing has come since the note.
     Open,
+    /// It closes the lane.
+    Close,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +78,8 @@ pub struct Lanes {
     egress: [Egress; 2],
     /// The time at which both neighbours are told again to pause, as the relay is about to leave; none while it is not.
     leaves: Option<Time>,
+    /// Whether nothing but PFC frames is sent, as another process is about to take this one's place.
+    is_frozen: bool,
 }
 
 /// The bytes of a frame as the link counts them.
@@ -107,6 +114,7 @@ impl Lanes {
             directions: PORTS.map(lanes),
             egress: PORTS.map(egress),
             leaves: None,
+            is_frozen: false,
         }
     }
 
@@ -190,7 +198,7 @@ impl Lanes {
             return true;
         }
         let egress = &mut self.egress[port as usize];
-        if egress.free_at > now {
+        if egress.free_at > now || self.is_frozen {
             return false;
         }
         let (lanes, count) = (&mut self.directions[across(port) as usize], self.priorities.len());
@@ -301,7 +309,7 @@ impl Lanes {
         let mut next = self.relay.poll_timeout().min(self.leaves.unwrap_or(Time::NEVER));
         for port in PORTS {
             for (number, lane) in self.directions[across(port) as usize].iter().enumerate() {
-                if !lane.waiting.is_empty() && self.relay.may_begin(port, number, now) {
+                if !lane.waiting.is_empty() && !self.is_frozen && self.relay.may_begin(port, number, now) {
                     next = next.min(self.egress[port as usize].free_at);
                 }
                 next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
@@ -321,7 +329,7 @@ impl Lanes {
         let mut found = Vec::new();
         for port in PORTS {
             for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
-                let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up;
+                let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up || self.is_frozen;
                 if !lane.is_closed
                     || lane.stays_closed
                     || is_busy
@@ -370,6 +378,10 @@ impl Lanes {
                     is_paused: !self.relay.may_begin(across(port), number, now),
                     is_held: port == Port::Remote && self.relay.holds(number),
                     is_given_up: lane.watchdog.has_given_up,
+                    drift: (port == Port::Remote)
+                        .then(|| self.relay.drift(number, now))
+                        .flatten()
+                        .map(Bytes::get),
                 };
                 (*priority, figures)
             },

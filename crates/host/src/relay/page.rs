@@ -3,6 +3,7 @@
 use super::figures::{LaneFigures, PortFigures, State};
 use super::kernel::LaneCounters;
 use super::lanes::PORTS;
+use super::probe::{Finding, LinkFigures};
 use super::work::Seen;
 use crate::daemon::metrics::Kind::{self, Counter, Gauge};
 use crate::daemon::metrics::Page;
@@ -80,6 +81,23 @@ pub fn page(seen: &Seen) -> String {
             ([port.name().to_string(), priority.to_string()], value(figures, counters))
         });
         page.pairs(kind, metric, help, ["from", "priority"], values);
+    }
+    let drift = seen.lanes.iter().filter_map(|(port, priority, figures, _)| {
+        Some(([port.name().to_string(), priority.to_string()], figures.drift?))
+    });
+    let help = "Bytes that wait or may come beyond a round trip of the link, as both ends count differently.";
+    page.pairs(Gauge, "drift_bytes", help, ["from", "priority"], drift);
+    let LinkFigures { probes, answers, delay_ns, planned_delay_ns, finding, .. } = seen.link;
+    page.one(Counter, "probes_total", "Probes of the long link that were sent.", probes);
+    page.one(Counter, "probe_answers_total", "Probes of the long link that came back.", answers);
+    let planned = planned_delay_ns as f64 / 1e9;
+    page.one(Gauge, "planned_delay_seconds", "The delay one way that is planned for, in seconds.", planned);
+    let findings = [Finding::AsPlanned, Finding::Longer, Finding::Silent];
+    let found = findings.map(|each| (each.name(), u8::from(finding == Some(each))));
+    page.family(Gauge, "link_found", "What probes have found of the long link.", "finding", found);
+    if let Some(delay_ns) = delay_ns {
+        let help = "The delay one way of the long link, in seconds: half of the quickest of the last 16 round trips.";
+        page.one(Gauge, "delay_seconds", help, delay_ns as f64 / 1e9);
     }
     let help = "Whether the port is up and has a carrier.";
     let up = PORTS.map(|port| (port.name(), u8::from(seen.states[port as usize] == State::Up)));

@@ -13,6 +13,7 @@ use clearway_proto::units::{Bytes, Rate, Span, RATES};
 
 use super::classes::Classes;
 use super::lanes::{on_the_wire, PORTS};
+use super::probe::Probing;
 use crate::daemon::output::Problem;
 use crate::daemon::table::{document, read_file, Table};
 
@@ -39,6 +40,8 @@ pub struct Settings {
     pub storm_after: Span,
     /// The response that is planned for where the file has none and PAUSEs are too short for the default.
     pub short_response: Option<Span>,
+    /// How the delay of the long link is measured.
+    pub probing: Probing,
 }
 
 /// The part of a frame that tells its priority.
@@ -108,6 +111,13 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     let storm = "A port that is told to pause for this long without a break is given up.";
     let storm = Parameter::new("storm_after", storm, Span::from_ms(10)..=Span::from_secs(3600));
     let storm_after = table.value(&storm, Span::from_secs(1));
+    let probe_every = "The time from one probe of the long link to the next; 0s: none are sent.";
+    let probe_every = Parameter::new("probe_every", probe_every, Span::ZERO..=Span::from_secs(3600));
+    let every = table.value(&probe_every, Span::from_secs(1));
+    if every > Span::ZERO && every < Span::from_ms(10) {
+        let remedy = "take 10ms or more, or 0s to send none";
+        table.wrong("probe_every", &format!("found {}", every.shown()), Some(remedy));
+    }
     let (rates, delay) = (rates?, delay?);
 
     let frame = on_the_wire(mtu as usize + HEADER);
@@ -121,7 +131,8 @@ fn read(table: &mut Table<'_>) -> Option<Settings> {
     let params = RelayParams { quanta, ..room.of(&planned(&link)) };
     check(table, &params, storm_after);
     let classes = classes(trust, &priorities);
-    Some(Settings { params, priorities, classes, mtu, dead_after, storm_after, short_response })
+    let probing = Probing { every, delay, response };
+    Some(Settings { params, priorities, classes, mtu, dead_after, storm_after, short_response, probing })
 }
 
 /// The rates of both ports: one for both, or one for each.

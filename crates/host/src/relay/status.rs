@@ -3,41 +3,47 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
-use clearway_proto::units::Bytes;
-use rustix::event::{poll, Timespec};
+use clearway_proto::units::{Bytes, Span};
 use serde_json::{json, Value};
 
+use super::handle::Handle;
 use super::lanes::PORTS;
-use super::work::{Handle, Lane, Seen};
+use super::sockets::{accept, address, pause};
+use super::work::{Lane, Seen};
 use crate::daemon::output::Problem;
 
 /// The time that one who asks has to read the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The time before another is accepted when one could not be.
-const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How often a name is tried that another still has.
+const ATTEMPTS: u32 = 50;
+/// The kind of the socket.
+const KIND: &str = "clearway-relay";
 
-/// The name of the relay between two interfaces.
-fn address(local: &str, remote: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("clearway-relay/{local}/{remote}"))
-}
-
-/// Takes the name of the relay between two interfaces.
-pub fn listen(local: &str, remote: &str) -> Result<UnixListener, Problem> {
+/// Takes the name of the relay between two interfaces, which one that has handed over may still have for a moment.
+pub fn listen(local: &str, remote: &str, has_handed_over: bool) -> Result<UnixListener, Problem> {
     if let Some(problem) = other_way_round(local, remote) {
         return Err(problem);
     }
-    let bound = address(local, remote).and_then(|address| UnixListener::bind_addr(&address));
+    let bind = || address(KIND, local, remote).and_then(|address| UnixListener::bind_addr(&address));
+    let mut bound = bind();
+    for _ in 0..ATTEMPTS {
+        let is_taken = bound.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
+        if !is_taken || !has_handed_over {
+            break;
+        }
+        pause();
+        bound = bind();
+    }
     bound.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Problem::new(
             format!("there is a relay between {local} and {remote} already"),
-            "end that one first; clearwayd relay --status tells how it is",
+            "take its place with --replace, or end it first; clearwayd relay --status tells how it is",
         ),
         _ => Problem::bare(format!("the socket of the status: {error}")),
     })
@@ -46,7 +52,7 @@ pub fn listen(local: &str, remote: &str) -> Result<UnixListener, Problem> {
 /// The problem that a relay is between these interfaces, and has them the other way round.
 fn other_way_round(local: &str, remote: &str) -> Option<Problem> {
     let found =
-        local != remote && address(remote, local).and_then(|it| UnixStream::connect_addr(&it)).is_ok();
+        local != remote && address(KIND, remote, local).and_then(|it| UnixStream::connect_addr(&it)).is_ok();
     let message =
         format!("the relay that is at work here has {remote} as its local and {local} as its remote port");
     found.then(|| Problem::new(message, &format!("write --local {remote} --remote {local}")))
@@ -56,11 +62,7 @@ fn other_way_round(local: &str, remote: &str) -> Option<Problem> {
 pub fn serve(listener: UnixListener, handle: Arc<Handle>) -> io::Result<()> {
     let work = move || {
         loop {
-            let Ok((mut client, _)) = listener.accept() else {
-                // Too few descriptors, for example: the next one who asks may be lucky.
-                let _ = poll(&mut [], Some(&PAUSE));
-                continue;
-            };
+            let mut client = accept(&listener);
             let Some(seen) = handle.look() else { return };
             let _ = client.set_write_timeout(Some(PATIENCE));
             // Who does not read it has gone.
@@ -72,7 +74,7 @@ pub fn serve(listener: UnixListener, handle: Arc<Handle>) -> io::Result<()> {
 
 /// Asks the relay between two interfaces.
 pub fn ask(local: &str, remote: &str) -> Result<Value, Problem> {
-    let asked = address(local, remote).and_then(|address| UnixStream::connect_addr(&address));
+    let asked = address(KIND, local, remote).and_then(|address| UnixStream::connect_addr(&address));
     let mut relay = asked.map_err(|_| {
         let message = format!("there is no relay between {local} and {remote}");
         let none = Problem::new(message, "start one, or name its interfaces as it was given them");
@@ -101,6 +103,7 @@ fn object(seen: &Seen) -> Value {
         "uptime_ns": seen.uptime_ns,
         "ports": ports.into_iter().collect::<serde_json::Map<_, _>>(),
         "lanes": seen.lanes.iter().map(lane).collect::<Vec<_>>(),
+        "link": seen.link,
         "send_errors": seen.send_errors,
     })
 }
@@ -129,6 +132,7 @@ pub fn table(told: &Value) -> String {
             count(refused, "given_up"),
         );
     }
+    text += &long_link(&told["link"]);
     for lane in told["lanes"].as_array().into_iter().flatten() {
         let (process, kernel) = (&lane["process"], &lane["kernel"]);
         let states = [
@@ -139,10 +143,14 @@ pub fn table(told: &Value) -> String {
         ];
         let states: Vec<&str> =
             states.into_iter().filter(|(is, _)| **is == Value::Bool(true)).map(|(_, word)| word).collect();
+        let drift = match process["drift"].as_u64() {
+            Some(drift) if drift > 0 => format!(", {} more than was granted", Bytes::new(drift).shown()),
+            _ => String::new(),
+        };
         let state = if states.is_empty() { "passed on by the kernel".into() } else { states.join(", ") };
         let _ = writeln!(
             text,
-            "priority {} from {}: {state}; {} wait, {} at most; {} frames passed, {} stored, {} past a relay that stood still",
+            "priority {} from {}: {state}; {} wait, {} at most{drift}; {} frames passed, {} stored, {} past a relay that stood still",
             lane["priority"],
             lane["from"].as_str().unwrap_or_default(),
             bytes(process, "waiting"),
@@ -153,4 +161,26 @@ pub fn table(told: &Value) -> String {
         );
     }
     text
+}
+
+/// The text of what probes have told of the long link.
+pub fn long_link(told: &Value) -> String {
+    let count = |name: &str| told[name].as_u64().unwrap_or(0);
+    let span = |ns: u64| Span::from_ns(ns).shown();
+    if count("every_ns") == 0 {
+        return "long link: no probes are sent\n".into();
+    }
+    let measured =
+        told["delay_ns"].as_u64().map_or("nothing answers".into(), |ns| format!("{} one way", span(ns)));
+    let verdict = match told["finding"].as_str() {
+        Some("longer") => ", longer than planned: write its delay in the files of both relays",
+        Some("silent") => "; is there a relay at its other end, and is the link its remote port?",
+        _ => "",
+    };
+    format!(
+        "long link: {measured}, {} planned; {} of {} probes came back{verdict}\n",
+        span(count("planned_delay_ns")),
+        count("answers"),
+        count("probes"),
+    )
 }

@@ -1,29 +1,26 @@
-//! The thread of a relay, which moves frames between its devices and its lanes, and the handle that others have of it.
+//! The thread of a relay, which moves frames between its devices and its lanes.
 
-use std::io::{self, ErrorKind};
-use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::io::ErrorKind;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use clearway_proto::swing::relay::Port;
 use clearway_proto::units::{Bytes, Span, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 use tun_rs::SyncDevice;
 
 use super::classes::is_control;
-use super::device::{tidy, Devices};
+use super::device::Devices;
 use super::figures::{LaneFigures, PortFigures, State};
+use super::handover::Handover;
 use super::kernel::{Kernel, LaneCounters};
-use super::lanes::{across, Lanes, Want, PORTS};
+use super::lanes::{across, Lanes, Want, LONGEST_FRAME, PORTS};
+use super::probe::{LinkFigures, Prober};
 use super::settings::Settings;
-use super::watch::Watch;
-use crate::daemon::output::Problem;
 use crate::datagram::clock::Clock;
 use crate::datagram::driver::Waker;
-use crate::realtime;
 use crate::tcp::kernel::KernelError;
 
 /// Frames that are read, or sent, before anything else is looked at.
@@ -34,8 +31,6 @@ const ALIVE: Span = Span::from_ms(1);
 const DRAINS: Span = Span::from_secs(5);
 /// The longest time from the kernel's decision to send a frame here until it can be read.
 const SETTLES: Span = Span::from_ms(1);
-/// The longest frame, in bytes.
-const LONGEST: usize = 65_600;
 
 /// A lane as it is seen: the port that it comes in on, its priority, and what process and kernel know of it.
 pub type Lane = (Port, u8, LaneFigures, LaneCounters);
@@ -51,103 +46,32 @@ pub struct Seen {
     pub states: [State; 2],
     /// The lanes, those that come in on L first.
     pub lanes: Vec<Lane>,
+    /// What probes have told of the long link.
+    pub link: LinkFigures,
     /// Frames that could not be sent.
     pub send_errors: u64,
 }
 
-enum Command {
+/// A request to the thread.
+pub(super) enum Command {
+    /// Tells what the relay is doing.
     Look(Sender<Seen>),
+    /// Sends nothing but PFC frames, and stores whatever comes, until `Thaw` or `HandOver`.
+    Freeze(Sender<()>),
+    /// Sends frames again after `Freeze`.
+    Thaw,
+    /// Hands the lanes over, and ends.
+    HandOver(Sender<Handover>),
+    /// Ends when all that is stored has left.
     End,
 }
 
-/// The handle of a relay at work. It ends in order when this is dropped.
-#[derive(Debug)]
-pub struct Handle {
-    commands: Mutex<Sender<Command>>,
-    waker: Waker,
-    watch: Watch,
-    thread: Mutex<Option<JoinHandle<Result<u64, KernelError>>>>,
-}
-
-impl Handle {
-    /// Starts a relay between the ports of these devices.
-    pub fn start(devices: Devices, settings: Settings) -> Result<Handle, Problem> {
-        let failed = |error: io::Error| Problem::bare(format!("the relay's thread: {error}"));
-        let waker = Waker::new().map_err(failed)?;
-        let (commands, received) = channel();
-        let (told, heard) = channel();
-        let (its_waker, ports) = (waker.clone(), devices.ports.clone());
-        let work = move || {
-            let kernel = match Kernel::open(&devices, &settings) {
-                Ok(kernel) => kernel,
-                Err(error) => {
-                    let _ = told.send(Err(error));
-                    return Ok(0);
-                }
-            };
-            let _ = told.send(Ok(()));
-            if !realtime::prepare(realtime::OF_RELAYS) {
-                warn!("the relay's thread has no real-time priority, and stands still when the host is busy: give it CAP_SYS_NICE or a limit on real-time priorities (ulimit -r)");
-            }
-            Work::new(devices, kernel, &settings).run(&its_waker, &received)
-        };
-        let thread = std::thread::Builder::new().name("relay".into()).spawn(work).map_err(failed)?;
-        let started = heard.recv().map_err(|_| Problem::bare("the relay's thread has failed"))?;
-        if let Err(error) = started {
-            tidy(&ports);
-            return Err(error.into());
-        }
-        let watch = Watch::new(ports);
-        Ok(Handle { commands: Mutex::new(commands), waker, watch, thread: Mutex::new(Some(thread)) })
-    }
-
-    /// A snapshot; none if the thread has ended, which only an error does.
-    pub fn look(&self) -> Option<Seen> {
-        let (told, heard) = channel();
-        self.tell(Command::Look(told));
-        Some(Seen { states: self.watch.states(), ..heard.recv().ok()? })
-    }
-
-    /// Looks after the ports. A port that is gone is an error.
-    pub fn look_at_ports(&self) -> Result<(), Problem> {
-        self.watch.look()
-    }
-
-    /// Returns whether the thread has ended by itself.
-    pub fn has_ended(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Ends it when all that is stored has left, or after some seconds. Returns the frames that were lost, or what had ended it.
-    pub fn end(&self) -> Result<u64, Problem> {
-        self.tell(Command::End);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ended = thread.map(JoinHandle::join);
-        let failed = |_| Err(error_of("the relay's thread has failed"));
-        Ok(ended.map_or(Ok(0), |ended| ended.unwrap_or_else(failed))?)
-    }
-
-    fn tell(&self, command: Command) {
-        let _ = self.commands.lock().unwrap_or_else(PoisonError::into_inner).send(command);
-        self.waker.wake();
-    }
-}
-
-fn error_of(message: &str) -> KernelError {
-    KernelError { message: message.into(), remedy: "report it".into() }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        let _ = self.end();
-    }
-}
-
-struct Work {
+/// The state of the thread.
+pub(super) struct Work {
     devices: Devices,
     kernel: Kernel,
     lanes: Lanes,
+    prober: Prober,
     settings: Settings,
     clock: Clock,
     started: Time,
@@ -159,11 +83,13 @@ struct Work {
 }
 
 impl Work {
-    fn new(devices: Devices, kernel: Kernel, settings: &Settings) -> Work {
+    /// A relay between these devices whose programs are attached.
+    pub(super) fn new(devices: Devices, kernel: Kernel, settings: &Settings, session: u64) -> Work {
         let sources = [devices.ports[0].address, devices.ports[1].address];
         let clock = Clock::start();
         let started = clock.now();
         Work {
+            prober: Prober::new(sources[1], session, settings.probing, started),
             lanes: Lanes::new(&settings.params, &settings.priorities, settings.storm_after, sources),
             devices,
             kernel,
@@ -173,12 +99,20 @@ impl Work {
             alive_at: started,
             send_errors: 0,
             passed: vec![0; settings.priorities.len()],
-            buffer: vec![0; LONGEST],
+            buffer: vec![0; LONGEST_FRAME],
+        }
+    }
+
+    /// Begins with what another process has left.
+    pub(super) fn adopt(&mut self, handover: Handover) {
+        let now = self.clock.now();
+        for (port, frame) in self.lanes.adopt(handover, &self.settings.params, now) {
+            write(&self.devices.queues[port as usize], &frame, &mut self.send_errors);
         }
     }
 
     /// Works until it is told to end. Returns the frames that were lost then.
-    fn run(mut self, waker: &Waker, commands: &Receiver<Command>) -> Result<u64, KernelError> {
+    pub(super) fn run(mut self, waker: &Waker, commands: &Receiver<Command>) -> Result<u64, KernelError> {
         let mut ends_at = None;
         loop {
             // Before anything is read: after a standstill a PAUSE that has run out is not taken for one that lasts.
@@ -197,10 +131,23 @@ impl Work {
                 self.alive_at = now + ALIVE;
                 self.kernel.set_alive(true)?;
                 self.hear_of_lanes(now)?;
+                self.probe(now);
             }
             while let Ok(command) = commands.try_recv() {
                 match command {
                     Command::Look(tell) => _ = tell.send(self.seen(now)?),
+                    Command::Freeze(tell) => {
+                        self.freeze()?;
+                        let _ = tell.send(());
+                    }
+                    Command::Thaw => {
+                        self.lanes.freeze(false);
+                        self.kernel.attach(&self.devices)?;
+                    }
+                    Command::HandOver(tell) => {
+                        let _ = tell.send(self.hand_over()?);
+                        return Ok(0);
+                    }
                     Command::End => {
                         self.lanes.leave(now);
                         ends_at = Some(now + DRAINS);
@@ -241,6 +188,36 @@ impl Work {
         Ok(())
     }
 
+    /// Sends a probe if one is due, and says what has been found of the long link.
+    fn probe(&mut self, now: Time) {
+        if let Some(probe) = self.prober.poll(now) {
+            // One for which there is no room has no answer.
+            write(&self.devices.queues[Port::Remote as usize], &probe, &mut self.send_errors);
+        }
+        if let Some(finding) = self.prober.poll_finding() {
+            finding.log(self.settings.probing, self.prober.figures());
+        }
+    }
+
+    /// Lets nothing pass any more: whatever comes is stored here.
+    fn freeze(&mut self) -> Result<(), KernelError> {
+        self.lanes.freeze(true);
+        for port in PORTS {
+            for priority in &self.settings.priorities {
+                self.kernel.command(port, *priority, Want::Close)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out all that waits, when another's programs have taken the place of these.
+    fn hand_over(&mut self) -> Result<Handover, KernelError> {
+        // What the kernel has sent here before.
+        let until = self.clock.now() + SETTLES;
+        while self.receive()? || self.clock.now() < until {}
+        Ok(self.lanes.hand_over(self.clock.now()))
+    }
+
     /// Lets everything pass from here on.
     fn end(&mut self) -> Result<u64, KernelError> {
         self.kernel.set_alive(false)?;
@@ -272,6 +249,9 @@ impl Work {
                 };
                 some = true;
                 let (now, frame) = (self.clock.now(), &self.buffer[..length]);
+                if port == Port::Remote && self.prober.take(frame) {
+                    continue;
+                }
                 let priority = self.settings.classes.of(frame);
                 if priority.is_some() || is_control(frame) {
                     self.lanes.handle_frame(port, priority, frame, now);
@@ -330,7 +310,7 @@ impl Work {
         Ok(())
     }
 
-    fn seen(&self, now: Time) -> Result<Seen, KernelError> {
+    fn seen(&mut self, now: Time) -> Result<Seen, KernelError> {
         let mut lanes = Vec::new();
         for port in PORTS {
             for (priority, figures) in self.lanes.lanes(port, now) {
@@ -342,9 +322,15 @@ impl Work {
             ports: PORTS.map(|port| self.lanes.port(port)),
             states: [State::Up; 2],
             lanes,
+            link: self.prober.figures(),
             send_errors: self.send_errors,
         })
     }
+}
+
+/// An error that nothing on the host explains.
+pub(super) fn error_of(message: &str) -> KernelError {
+    KernelError { message: message.into(), remedy: "report it".into() }
 }
 
 /// Writes a frame to a device, and returns whether it is done with: a device without room takes it later.

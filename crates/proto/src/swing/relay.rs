@@ -243,6 +243,11 @@ impl Relay {
         self.priorities[priority].paused_until[port as usize] <= now
     }
 
+    /// Returns until when `port` is paused; a time that has passed: it is not.
+    pub fn paused_until(&self, port: Port, priority: usize) -> Time {
+        self.priorities[priority].paused_until[port as usize]
+    }
+
     /// The PFC frame to send next out of `port`, if there is one; they come in the order in which they were decided.
     pub fn poll_pfc(&mut self, port: Port) -> Option<Pfc> {
         self.pending[port as usize].pop()

@@ -45,7 +45,7 @@ fn asking(destination: Address, demanded: u32) -> Request {
 
 /// Has a primary read a bad request, with what is right about it filled in by [`request`]; checks that nothing is counted but
 /// what is said here, and that another endpoint is served all the same.
-fn rejected(bad: &Request, expected: ArbiterCounters) {
+fn rejected(bad: &Request, expected: &ArbiterCounters) {
     let mut arbiter = primary();
     let before = *arbiter.counters();
     arbiter.handle_request(NOW, bad);
@@ -53,7 +53,7 @@ fn rejected(bad: &Request, expected: ArbiterCounters) {
     counters.resets -= before.resets;
     counters.watchdogs -= before.watchdogs;
     counters.takeovers -= before.takeovers;
-    assert_eq!(counters, expected, "{bad:?}");
+    assert_eq!(counters, *expected, "{bad:?}");
     serves_others(arbiter);
 }
 
@@ -74,27 +74,27 @@ fn requests_that_cannot_be_right_are_counted_and_harm_nobody() {
     let none = ArbiterCounters::default();
     let good = ArbiterCounters { requests: 1, ..none };
     let demand = |demand| Request { demands: [demand].into_iter().collect(), ..request() };
-    rejected(&request(), ArbiterCounters { demanded: 1, ..good });
-    rejected(&Request { source: 4, ..request() }, ArbiterCounters { unknown_source: 1, ..none });
+    rejected(&request(), &ArbiterCounters { demanded: 1, ..good });
+    rejected(&Request { source: 4, ..request() }, &ArbiterCounters { unknown_source: 1, ..none });
     let unknown = Demand { destination: 4, demanded: 1 };
-    rejected(&demand(unknown), ArbiterCounters { unknown_destination: 1, ..good });
+    rejected(&demand(unknown), &ArbiterCounters { unknown_destination: 1, ..good });
     let own = Demand { destination: 1, demanded: 1 };
-    rejected(&demand(own), ArbiterCounters { own_destination: 1, ..good });
+    rejected(&demand(own), &ArbiterCounters { own_destination: 1, ..good });
     let much = Demand { destination: 2, demanded: (1 << 13) + 1 };
-    rejected(&demand(much), ArbiterCounters { over_limit: 1, ..good });
+    rejected(&demand(much), &ArbiterCounters { over_limit: 1, ..good });
     let backwards = Demand { destination: 2, demanded: u32::MAX };
-    rejected(&demand(backwards), ArbiterCounters { backwards: 1, ..good });
-    rejected(&Request { term: 0, ..request() }, ArbiterCounters { stale_term: 1, ..none });
-    rejected(&Request { term: 2, ..request() }, ArbiterCounters { newer_term: 1, ..none });
-    rejected(&Request { term: u32::MAX, ..request() }, ArbiterCounters { absurd_term: 1, ..none });
+    rejected(&demand(backwards), &ArbiterCounters { backwards: 1, ..good });
+    rejected(&Request { term: 0, ..request() }, &ArbiterCounters { stale_term: 1, ..none });
+    rejected(&Request { term: 2, ..request() }, &ArbiterCounters { newer_term: 1, ..none });
+    rejected(&Request { term: u32::MAX, ..request() }, &ArbiterCounters { absurd_term: 1, ..none });
     let clock = ArbiterCounters { absurd_clock: 1, demanded: 1, ..good };
-    rejected(&Request { slot: u64::MAX, ..request() }, clock);
-    rejected(&Request { arbiter_ahead: Some(i32::MIN), ..request() }, clock);
+    rejected(&Request { slot: u64::MAX, ..request() }, &clock);
+    rejected(&Request { arbiter_ahead: Some(i32::MIN), ..request() }, &clock);
     for (destination, lost) in [(4, 0), (1, 0), (2, 2)] {
         let report = PathReport { destination, path: 0, sent: 1, lost };
         let reports = [report].into_iter().collect();
         let bad = Request { reports, ..request() };
-        rejected(&bad, ArbiterCounters { demanded: 1, bad_reports: 1, ..good });
+        rejected(&bad, &ArbiterCounters { demanded: 1, bad_reports: 1, ..good });
     }
 }
 
@@ -159,6 +159,37 @@ fn one_endpoint_cannot_depose_an_arbiter_but_two_can() {
     serves_others(arbiter.clone());
     arbiter.handle_request(NOW, &Request { source: 3, term: 4, ..request() });
     assert_eq!((arbiter.role(), arbiter.term(), arbiter.counters().stepped_down), (Role::Standby, 2, 1));
+}
+
+/// An endpoint follows a newer term, the arbiters do not hear each other, and no other endpoint can say so: what the old primary
+/// grants meanwhile may be granted twice. So it grants nothing for a while, once.
+#[test]
+fn a_primary_that_one_endpoint_has_left_grants_nothing_for_a_while_and_once_in_a_term() {
+    let doubt = Span::from_us(800);
+    let params = ArbiterParams { arbiters: 2, doubt, ..arbiter(4) };
+    let mut arbiter = Arbiter::new(&params, NOW).expect("parameters");
+    sent(&mut arbiter, NOW);
+    let left = Request { term: 2, ..request() };
+    let first_slot = |outputs: &[ArbiterOutput]| {
+        outputs.iter().find_map(|output| match output {
+            ArbiterOutput::Allocation(allocation, _) => allocation.grants().next().map(|grant| grant.slot),
+            _ => None,
+        })
+    };
+    arbiter.handle_request(NOW, &left);
+    arbiter.handle_request(NOW, &Request { source: 3, term: 1, seq: 1, slot: SLOT, ..asking(0, 1) });
+    for step in 1..800 {
+        assert_eq!(first_slot(&sent(&mut arbiter, after(step))), None, "after {step} us");
+    }
+    // No sooner than an allocation that leaves when the doubt has passed.
+    let resumed = SLOT + (doubt.as_ps() / params.timeslots.length().as_ps()) + u64::from(params.ahead);
+    let slot = first_slot(&sent(&mut arbiter, after(830))).expect("its demand has not been forgotten");
+    assert!((resumed..resumed + 16).contains(&slot), "{slot} instead of {resumed}");
+    arbiter.handle_request(after(840), &left);
+    let again = Request { source: 3, term: 1, seq: 2, slot: SLOT, ..asking(0, 2) };
+    arbiter.handle_request(after(840), &again);
+    assert!(first_slot(&sent(&mut arbiter, after(870))).is_some(), "a second doubt in one term");
+    assert_eq!((arbiter.role(), arbiter.counters().doubts), (Role::Primary, 1));
 }
 
 #[test]

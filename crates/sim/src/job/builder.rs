@@ -1,8 +1,10 @@
 //! Makes graphs of operations.
 
+use std::ops::Range;
+
 use clearway_proto::units::Span;
 
-use crate::model::{Channel, Follower, Operation, OperationGraph, Origin, Pair};
+use crate::model::{Channel, Follower, Label, Labels, Measure, Operation, OperationGraph, Origin, Pair};
 
 /// The most operations of a job, and the most dependencies: some 2 GB of memory.
 pub const MOST_OPERATIONS: u64 = 1 << 25;
@@ -51,6 +53,11 @@ pub struct RankDraft {
     drafts: Vec<Draft>,
     edges: Vec<Edge>,
     origins: Vec<Origin>,
+    labels: Vec<u16>,
+    /// The label of operations that are added, as an index of the builder's; none in jobs without labels.
+    pub label: Option<u16>,
+    /// The tag of collectives that are added, to which their own are added.
+    pub first_tag: u32,
 }
 
 /// Something that no job can be made of.
@@ -58,7 +65,7 @@ pub struct RankDraft {
 pub struct Problem {
     /// The line of the file; 0 where it is no line's.
     pub line: u32,
-    /// What is wrong, and what to do about it.
+    /// The problem and its remedy, as a user reads them.
     pub message: String,
 }
 
@@ -67,12 +74,24 @@ pub struct Problem {
 pub struct GraphBuilder {
     /// The ranks.
     pub ranks: Vec<RankDraft>,
+    /// The labels of operations; where there are any, each operation has one.
+    pub labels: Vec<Label>,
+    /// What is measured.
+    pub measures: Vec<Measure>,
+}
+
+/// How far the list of a rank's operations was.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    operations: usize,
+    edges: usize,
 }
 
 impl RankDraft {
     /// Adds an operation, and gives its number.
     pub fn add(&mut self, draft: Draft) -> u32 {
         self.drafts.push(draft);
+        self.labels.extend(self.label);
         self.drafts.len() as u32 - 1
     }
 
@@ -92,6 +111,31 @@ impl RankDraft {
         self.edges.push(Edge { before, after, after_start: true });
     }
 
+    /// How far the list is.
+    pub fn position(&self) -> Position {
+        Position { operations: self.drafts.len(), edges: self.edges.len() }
+    }
+
+    /// The operations that were added since then.
+    pub fn since(&self, position: Position) -> Range<u32> {
+        position.operations as u32..self.drafts.len() as u32
+    }
+
+    /// Lets those operations wait for the end of another one that were added since then and wait for nothing yet.
+    pub fn begin_with(&mut self, before: u32, position: Position) {
+        let mut waits = vec![false; self.drafts.len() - position.operations];
+        for edge in &self.edges[position.edges..] {
+            if let Some(at) = (edge.after as usize).checked_sub(position.operations) {
+                waits[at] = true;
+            }
+        }
+        for (after, waits) in self.since(position).zip(waits) {
+            if !waits {
+                self.require(after, before);
+            }
+        }
+    }
+
     /// Lets an operation wait for the end of each of these.
     pub fn require_all(&mut self, after: u32, before: impl IntoIterator<Item = u32>) {
         for before in before {
@@ -103,7 +147,7 @@ impl RankDraft {
 impl GraphBuilder {
     /// A job of this number of ranks, which do nothing yet.
     pub fn new(ranks: u32) -> GraphBuilder {
-        GraphBuilder { ranks: vec![RankDraft::default(); ranks as usize] }
+        GraphBuilder { ranks: vec![RankDraft::default(); ranks as usize], ..GraphBuilder::default() }
     }
 
     /// The graph. Every message has to have a receive of its size, and every receive a message.
@@ -123,7 +167,18 @@ impl GraphBuilder {
         self.list_channels(&mut graph)?;
         self.list_operations(&mut graph);
         self.list_followers(&mut graph);
-        graph.origins = self.ranks.into_iter().flat_map(|rank| rank.origins).collect();
+        let (mut origins, mut of) = (Vec::new(), Vec::new());
+        for rank in self.ranks {
+            origins.extend(rank.origins);
+            of.extend(rank.labels);
+        }
+        assert_eq!(
+            of.len(),
+            if self.labels.is_empty() { 0 } else { operations },
+            "each operation has its label"
+        );
+        graph.origins = origins;
+        graph.labels = Labels { list: self.labels, of, measures: self.measures };
         match_sizes(&graph)?;
         count_messages(&mut graph)?;
         Ok(graph)

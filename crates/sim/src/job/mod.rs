@@ -5,7 +5,8 @@ pub mod collective;
 pub mod goal;
 mod rank;
 mod rehearsal;
+pub mod training;
 
-pub use builder::{Draft, GraphBuilder, Problem, RankDraft, MOST_OPERATIONS};
-pub use rank::{Doing, Progress, Rank};
+pub use builder::{Draft, GraphBuilder, Position, Problem, RankDraft, MOST_OPERATIONS};
+pub use rank::{Activity, Doing, Note, Noting, Progress, Rank};
 pub use rehearsal::{never_ends, Standstill};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::model::{Operation, OperationGraph};
+use crate::model::{Operation, OperationGraph, Purpose};
 
 /// What a driver has to do for a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,36 @@ struct Inbox {
 /// Operations that take their time one after the other; the first has started.
 type Stream = VecDeque<u32>;
 
+/// An operation that has started or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The operation.
+    pub operation: u32,
+    /// Whether it has ended.
+    pub has_ended: bool,
+}
+
+/// Of which operations a driver wants notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Noting {
+    /// None.
+    #[default]
+    Nothing,
+    /// Operations with a mark.
+    Marks,
+    /// All.
+    All,
+}
+
+/// What a rank does at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Whether it computes.
+    pub computes: bool,
+    /// What its messages under way are for, the first purpose of them; `None` where there is none.
+    pub exchanges: Option<Purpose>,
+}
+
 /// A rank on its way through its operations.
 #[derive(Clone, Debug)]
 pub struct Rank {
@@ -57,6 +87,14 @@ pub struct Rank {
     doings: VecDeque<Doing>,
     /// Operations of this iteration that have not ended.
     left: u32,
+    /// What is being computed.
+    computing: u32,
+    /// Messages that are sent or waited for, by purpose.
+    exchanged: [u32; Purpose::ALL.len()],
+    /// Of which operations there are notes.
+    pub noting: Noting,
+    /// What has started and ended, in order, until the driver takes it.
+    pub notes: Vec<Note>,
 }
 
 const STARTED: u32 = u32::MAX - 1;
@@ -73,6 +111,10 @@ impl Rank {
             inboxes: vec![Inbox::default(); graph.channels_to(rank).len()],
             doings: VecDeque::new(),
             left: 0,
+            computing: 0,
+            exchanged: [0; Purpose::ALL.len()],
+            noting: Noting::Nothing,
+            notes: Vec::new(),
         }
     }
 
@@ -141,6 +183,12 @@ impl Rank {
         self.left == 0
     }
 
+    /// What it does now.
+    pub fn activity(&self) -> Activity {
+        let exchanges = Purpose::ALL.into_iter().find(|&purpose| self.exchanged[purpose as usize] > 0);
+        Activity { computes: self.computing > 0, exchanges }
+    }
+
     /// Returns how far one of its operations is in this iteration, by its number in the whole graph.
     pub fn progress(&self, graph: &OperationGraph, operation: u32) -> Progress {
         let first = graph.operations_of(self.number).start;
@@ -177,10 +225,28 @@ impl Rank {
         self.advance(graph, operation, ENDED);
     }
 
+    /// Counts an operation that starts or ends, and notes it where the driver wants that.
+    fn keep_account(&mut self, graph: &OperationGraph, operation: u32, has_ended: bool) {
+        let count = match graph.operations[operation as usize] {
+            Operation::Calc { .. } => &mut self.computing,
+            _ => &mut self.exchanged[graph.labels.purpose_of(operation) as usize],
+        };
+        *count = if has_ended { *count - 1 } else { *count + 1 };
+        let is_noted = match self.noting {
+            Noting::Nothing => false,
+            Noting::Marks => graph.labels.mark_of(operation).is_some(),
+            Noting::All => true,
+        };
+        if is_noted {
+            self.notes.push(Note { operation, has_ended });
+        }
+    }
+
     /// An operation starts or ends, for which others may have waited.
     fn advance(&mut self, graph: &OperationGraph, operation: u32, to: u32) {
         let first = graph.operations_of(self.number).start;
         self.waits_for[(operation - first) as usize] = to;
+        self.keep_account(graph, operation, to == ENDED);
         for follower in graph.followers_of(operation) {
             if follower.after_start == (to == STARTED) {
                 let waits_for = &mut self.waits_for[(follower.operation - first) as usize];

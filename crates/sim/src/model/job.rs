@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use clearway_proto::units::{Bytes, Rate};
+use clearway_proto::units::Rate;
 
+use super::collective::Collective;
+use super::job_labels::{Mark, Measure};
 use super::operation_graph::OperationGraph;
 
 /// A job: what its ranks do, where they are, and how often.
@@ -23,56 +25,27 @@ pub struct Job {
     pub collective: Option<Collective>,
 }
 
-/// What a collective is measured by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Collective {
-    /// The kind of the collective.
-    pub kind: CollectiveKind,
-    /// The size of the whole array, as nccl-tests has it.
-    pub bytes: Bytes,
-    /// Ranks of each group that does it.
-    pub ranks: u32,
-}
-
-/// What a collective does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CollectiveKind {
-    /// All ranks get the sum of what each has.
-    AllReduce,
-    /// Each rank gets a part of the sum.
-    ReduceScatter,
-    /// All ranks get what each has.
-    AllGather,
-    /// Each rank has something for each other one.
-    AllToAll,
-    /// All ranks get what the first has.
-    Broadcast,
-    /// The first rank gets the sum.
-    Reduce,
-    /// No rank goes on before all have come.
-    Barrier,
-}
-
-impl Collective {
-    /// Returns by what the algorithm's bandwidth is multiplied to get that of the bus, so that it can be held against the rate of
-    /// a link whatever the number of ranks: 2(n-1)/n for an all-reduce, (n-1)/n for a reduce-scatter, an all-gather and an
-    /// all-to-all, 1 for a broadcast and a reduce (nccl-tests, "Performance reported by NCCL tests"). `None` for a barrier, which
-    /// moves nothing.
-    pub fn bus_factor(&self) -> Option<f64> {
-        let ranks = f64::from(self.ranks);
-        let others = (ranks - 1.0) / ranks;
-        match self.kind {
-            CollectiveKind::AllReduce => Some(2.0 * others),
-            CollectiveKind::ReduceScatter | CollectiveKind::AllGather | CollectiveKind::AllToAll => {
-                Some(others)
-            }
-            CollectiveKind::Broadcast | CollectiveKind::Reduce => Some(1.0),
-            CollectiveKind::Barrier => None,
-        }
-    }
-}
-
 impl Job {
+    /// What is measured of it: what its operations' labels say, and of a collective each iteration.
+    pub fn measures(&self) -> Vec<Measure> {
+        let mut measures = self.graph.labels.measures.clone();
+        measures.extend(self.collective.map(|collective| Measure {
+            name: "iteration",
+            collective: Some(collective.kind),
+            ranks: collective.ranks,
+            steps: collective.steps,
+            lanes: 1,
+        }));
+        measures
+    }
+
+    /// The mark with which a whole iteration begins or ends at a rank, where that is measured.
+    pub fn whole(&self, is_end: bool) -> Option<Mark> {
+        let bytes = self.collective?.bytes.get();
+        let measure = self.graph.labels.measures.len() as u16;
+        Some(Mark { measure, lane: 0, is_end, bytes: if is_end { bytes } else { 0 } })
+    }
+
     /// Returns whether the two ranks of a pair are on one host, so that their messages cross no link.
     pub fn is_local(&self, pair: u32) -> bool {
         let pair = &self.graph.pairs[pair as usize];

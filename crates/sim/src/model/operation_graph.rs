@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use clearway_proto::units::Span;
 
+use super::job_labels::Labels;
+
 /// An operation of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -100,6 +102,8 @@ pub struct OperationGraph {
     pub streams: Vec<u32>,
     /// What the file says of each operation; empty where the operations were generated.
     pub origins: Vec<Origin>,
+    /// What each operation is for, where the job says it.
+    pub labels: Labels,
 }
 
 impl OperationGraph {
@@ -167,7 +171,8 @@ impl OperationGraph {
             + self.channels.len() * of_channel
             + self.pairs.len() * size_of::<Pair>()
             + self.streams.len() * of_rank
-            + labels;
+            + labels
+            + self.labels.of.len() * size_of::<u16>();
         all as f64
     }
 }

@@ -19,4 +19,17 @@ pub struct Record {
     pub fairness: Span,
     /// Whether the outcome has a row for every operation.
     pub operations: bool,
+    /// Of which ranks and iterations of jobs the outcome has a row for each operation; none of any by default.
+    pub timeline: Option<Timeline>,
+    /// Whether each job is simulated by itself as well.
+    pub alone: bool,
+}
+
+/// What part of each job has a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeline {
+    /// Iterations, from the first on.
+    pub iterations: u32,
+    /// Ranks, from the first on.
+    pub ranks: u32,
 }

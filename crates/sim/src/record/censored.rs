@@ -1,6 +1,6 @@
 //! Times of which some were not over when the run ended: right-censored samples.
 //!
-//! Of an unfinished flow or operation, only its age is known, and its time is at least that. So a quantile over the times and the ages
+//! The age of an unfinished flow or operation is all that is known of its time, which is at least that. So a quantile over the times and the ages
 //! together is a lower bound of the true one. It is the true one where enough *finished* times are as short: then it does
 //! not matter how long the others will take.
 
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Of ten, the eighth is at least as long as the second of the old ones.
+    /// The eighth of ten times is at least as long as the second of the old ones.
     #[test]
     fn a_quantile_among_the_unfinished_is_at_least_an_age() {
         for sample in of(&[1, 2, 3, 4, 5, 6], &[70, 80, 90, 100]) {

@@ -24,6 +24,8 @@ pub(super) struct Measured<'a> {
     pub counters: Vec<TransportCounters>,
     /// Jain's index of each transport.
     pub fairness: Vec<Option<f64>>,
+    /// The mean time of an iteration of each job in a run of it alone, as far as there was one.
+    pub alone: Vec<Option<Span>>,
 }
 
 /// The figures of a link in the measured time.

@@ -9,6 +9,7 @@ use super::definitions::Definition;
 use super::digest::digest;
 use super::fairness::Fairness;
 use super::fastpass;
+use super::job_parts;
 use super::jobs;
 use super::measured::Measured;
 use super::outcome::Outcome;
@@ -73,7 +74,8 @@ impl<'a> Observer<'a> {
     }
 
     /// The outcome of a run that ended at `end`.
-    pub fn finish(self, simulation: &Simulation, end: Time) -> Outcome {
+    /// `alone` has the mean time of an iteration of each job by itself, where that was simulated.
+    pub fn finish(self, simulation: &Simulation, end: Time, alone: Vec<Option<Span>>) -> Outcome {
         let whole = counters(simulation);
         let (stop, counters) = match self.stop {
             Some((stop, counted)) => {
@@ -90,6 +92,7 @@ impl<'a> Observer<'a> {
             end,
             counters,
             fairness: self.fairness.finish(simulation, end),
+            alone,
         };
         let mut tables = vec![tables::flows(&measured), tables::links(&measured), tables::rtt(&measured)];
         tables.extend(tables::unfinished(&measured));
@@ -98,6 +101,9 @@ impl<'a> Observer<'a> {
         tables.extend(tables::operations(&measured));
         tables.extend(jobs::jobs(&measured));
         tables.extend(jobs::iterations(&measured));
+        tables.extend(job_parts::ranks(&measured));
+        tables.extend(job_parts::collectives(&measured));
+        tables.extend(job_parts::timeline(&measured));
         tables.extend(tables::probes(&measured));
         tables.extend(fastpass::endpoints(&measured));
         tables.extend(fastpass::arbiters(&measured));
@@ -125,6 +131,9 @@ pub fn definitions() -> Vec<Definition> {
         tables::Operations::DEFINITION,
         jobs::Jobs::DEFINITION,
         jobs::Iterations::DEFINITION,
+        job_parts::JobRanks::DEFINITION,
+        job_parts::Collectives::DEFINITION,
+        job_parts::Timeline::DEFINITION,
         tables::Probes::DEFINITION,
         fastpass::Endpoints::DEFINITION,
         fastpass::Arbiters::DEFINITION,

@@ -4,7 +4,7 @@ use clearway_proto::units::Bytes;
 
 use super::key::{Key, Shown};
 use super::reader::Section;
-use crate::job::collective::{add, most_operations, needs_power_of_two, Algorithm, Plan};
+use crate::job::collective::{add, most_operations, needs_power_of_two, steps, Algorithm, Plan};
 use crate::job::{goal, GraphBuilder, Problem, MOST_OPERATIONS};
 use crate::model::{Collective, CollectiveKind, OperationGraph};
 
@@ -115,7 +115,8 @@ pub(crate) fn read(r: &mut Section, room: u64) -> (Collective, Option<Grouped>, 
     };
     let kind_name = KINDS.iter().find(|(_, other)| *other == kind).map_or("", |(name, _)| *name);
     let name = format!("{kind_name} {}", name(known));
-    (Collective { kind, bytes, ranks: size }, grouped, name)
+    let steps = steps(kind, algorithm, size);
+    (Collective { kind, bytes, ranks: size, steps }, grouped, name)
 }
 
 /// Reads how many ranks there are, and which of them do the collective together.

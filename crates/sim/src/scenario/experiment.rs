@@ -15,7 +15,7 @@ use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
 use super::{arbiter, class, fault, host, job, network, node, probe, switch, traffic, transport};
-use crate::model::{Arbiters, Network, Probe, Record, Scenario, Traffic, TrafficClass, Transport};
+use crate::model::{Arbiters, Network, Probe, Record, Scenario, Timeline, Traffic, TrafficClass, Transport};
 use crate::topology::shape;
 
 /// The largest seed: what a JSON number holds exactly.
@@ -223,8 +223,13 @@ fn read_record(r: &mut Section) -> Record {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
     let operations = r.flag("operations", "A row for every operation.", false);
+    let timeline = read_timeline(r);
+    let doc = "Simulate each job once more, without anything beside it and without faults: its slowdown.";
+    let alone = r.flag("alone", doc, false);
     Record {
         operations,
+        timeline,
+        alone,
         queues: r.optional(
             &every("queues", "Bytes waiting at every switch port at which anything ever waits."),
             off,
@@ -239,4 +244,14 @@ fn read_record(r: &mut Section) -> Record {
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
     }
+}
+
+/// Reads of which ranks and iterations of jobs each operation is recorded.
+fn read_timeline(r: &mut Section) -> Option<Timeline> {
+    let asked = r.flag("timeline", "A row for every operation of jobs: when it started and ended.", false);
+    let doc = "Iterations of each job that have a timeline, with timeline = true, from the first on.";
+    let iterations = r.get(&Key::new("timeline_iterations", doc, 1u32..=1_000_000).or(1));
+    let doc = "Ranks of each job that have a timeline, with timeline = true, from the first on.";
+    let ranks = r.get(&Key::new("timeline_ranks", doc, 1u32..=1 << 20).or(64));
+    asked.then_some(Timeline { iterations, ranks })
 }

@@ -14,6 +14,7 @@ use super::hosts::HostSet;
 use super::key::{Key, Shown};
 use super::reader::Section;
 use super::traffic::{self, PatternReader, Scene, LONGEST, MAX_PACKETS};
+use super::training;
 use crate::job::{goal, never_ends, GraphBuilder};
 use crate::model::{Collective, Job, OperationGraph, Pattern, Traffic};
 use crate::random::{Entity, Stream};
@@ -25,6 +26,7 @@ const MOST_ON_A_HOST: u32 = 1024;
 enum Kind {
     Goal,
     Collective,
+    Training,
 }
 
 /// The hosts of ranks, as the file says it.
@@ -52,7 +54,7 @@ struct Work {
 
 /// Reads one table.
 pub(crate) fn read(r: &mut Section, scene: &Scene) -> Read {
-    let kinds = [("goal", Kind::Goal), ("collective", Kind::Collective)];
+    let kinds = [("goal", Kind::Goal), ("collective", Kind::Collective), ("training", Kind::Training)];
     let kind = r.choice("kind", "What it consists of.", Some("goal"), &kinds);
     let given = read_name(r);
     let transport = traffic::read_transport(r, scene);
@@ -76,6 +78,10 @@ pub(crate) fn read(r: &mut Section, scene: &Scene) -> Read {
     let Work { name, graph, collective } = match kind {
         Kind::Goal => read_goal(r, scene),
         Kind::Collective => read_collective(r, room as u64),
+        Kind::Training => {
+            let (graph, name) = training::read(r, room as u64);
+            Work { name, graph, collective: None }
+        }
     };
     let graph = graph.unwrap_or_default();
     let ranks = graph.ranks() as usize;
@@ -284,6 +290,7 @@ fn check_packets(r: &Section, scene: &Scene, graph: &OperationGraph, iterations:
             let key = match kind {
                 Kind::Goal => "file",
                 Kind::Collective => "bytes",
+                Kind::Training => "model",
             };
             return r.conflict(key, message);
         }

@@ -37,6 +37,7 @@ pub(crate) mod text;
 mod topology_file;
 mod trace;
 pub(crate) mod traffic;
+mod training;
 pub(crate) mod transport;
 mod trimming;
 pub(crate) mod units;

@@ -46,6 +46,7 @@ impl Domain {
         let jobs = &mut self.hosts.jobs;
         let (place, stream) = jobs.streams[stream as usize];
         jobs.progress_of(place).active -= 1;
+        jobs.look(place, self.out.time());
         let here = &mut jobs.ranks[place as usize];
         let job = &plan.jobs[here.job as usize];
         if stream < job.graph().streams[here.number as usize] {
@@ -67,6 +68,7 @@ impl Domain {
         let job = plan.job_of(flow);
         let pair = job.pair_of(flow);
         let place = job.places[job.graph().pairs[pair as usize].from as usize].at;
+        self.hosts.jobs.look(place, self.out.time());
         for _ in 0..count {
             let jobs = &mut self.hosts.jobs;
             jobs.progress_of(place).active -= 1;
@@ -83,6 +85,7 @@ impl Domain {
         let job = plan.job_of(flow);
         let pair = job.pair_of(flow);
         let place = job.places[job.graph().pairs[pair as usize].to as usize].at;
+        self.hosts.jobs.look(place, self.out.time());
         for _ in 0..count {
             let message = self.hosts.jobs.count_arrival(place, pair);
             let channel = job.channel_of(pair, message);
@@ -114,6 +117,7 @@ impl Domain {
             }
             let now = self.out.time();
             let jobs = &mut self.hosts.jobs;
+            jobs.take_notes(plan, place, now);
             // A message that came before the rank begins wakes it, too.
             let is_in_one = jobs.ranks[place as usize].has_begun;
             if !is_in_one || !jobs.ranks[place as usize].rank.is_done() || !jobs.end(plan, place, now) {
@@ -196,6 +200,7 @@ impl Domain {
         jobs.ranks[place as usize].rank.send_ended(job.graph(), operation);
         let to = job.places[job.graph().channels[channel as usize].to as usize].at;
         jobs.count_arrival(to, pair);
+        jobs.look(to, self.out.time());
         jobs.ranks[to as usize].rank.message_arrived(job.graph(), channel);
         jobs.awake.push_back(to);
     }

@@ -1,6 +1,10 @@
 //! What may be seen of jobs from outside.
 
+use clearway_proto::units::Time;
+
 use super::job_plan::{JobPlan, NO_FLOW};
+use super::job_spans::JobSpan;
+use super::job_times::{Taken, TimeUse};
 use super::jobs::{IterationRecord, JobProgress, RankHere};
 use super::simulator::Simulation;
 use crate::job::{Progress, Standstill};
@@ -19,7 +23,43 @@ pub struct JobRecord<'a> {
     pub sent_bytes: [u64; 2],
 }
 
+impl JobRecord<'_> {
+    /// When each iteration ended that all ranks have ended, in order.
+    pub fn ended(&self) -> impl Iterator<Item = Time> + '_ {
+        let ranks = self.job.graph.ranks();
+        self.iterations.iter().take_while(move |record| record.ranks == ranks).map(|record| record.ended)
+    }
+}
+
+/// What a rank has done in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct RankRecord<'a> {
+    /// Iterations that it has ended.
+    pub iterations: u32,
+    /// How it has spent the time of these.
+    pub spent: TimeUse,
+    /// For each measure of the job what it took.
+    pub taken: &'a [Taken],
+}
+
 impl Simulation {
+    /// Every rank of a job, in order.
+    pub fn job_ranks(&self, job: usize) -> impl Iterator<Item = RankRecord<'_>> {
+        let plan = &self.plan.jobs[job];
+        (0..plan.graph().ranks()).map(move |rank| {
+            let here = self.rank(plan, rank);
+            RankRecord { iterations: here.iteration, spent: here.spent, taken: &here.measured.taken }
+        })
+    }
+
+    /// What is recorded of jobs' operations, by job, rank and start.
+    pub fn job_spans(&self) -> Vec<JobSpan> {
+        let mut spans: Vec<JobSpan> =
+            self.domains.iter().flat_map(|domain| &domain.hosts.jobs.spans.ended).copied().collect();
+        spans.sort_unstable();
+        spans
+    }
+
     /// Every job, and how far it has come.
     pub fn jobs(&self) -> impl Iterator<Item = JobRecord<'_>> {
         (0..self.plan.jobs.len()).map(|number| {
@@ -65,7 +105,7 @@ impl Simulation {
         Some(format!(
             "job[{number}] ({}) has come to a standstill at {}: {cycle}; receives of one rank and tag take messages in the order \
              in which they start: let one wait for the other",
-            plan.job.name, self.time.since(clearway_proto::units::Time::ZERO)
+            plan.job.name, self.time.since(Time::ZERO)
         ))
     }
 

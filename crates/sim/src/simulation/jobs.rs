@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 
 use super::job_plan::{JobPlan, NO_FLOW};
+use super::job_spans::Spans;
+use super::job_times::{Measured, Spent, TimeUse};
 use super::plan::Plan;
-use crate::job::Rank;
-use crate::model::Scenario;
+use crate::job::{Noting, Rank};
+use crate::model::{Mark, Scenario};
 
 /// The ranks that are in a domain.
 #[derive(Debug, Default)]
@@ -19,6 +21,8 @@ pub struct Jobs {
     pub(super) awake: VecDeque<u32>,
     /// How far each job is here.
     pub(super) progress: Vec<JobProgress>,
+    /// What is recorded of operations.
+    pub(super) spans: Spans,
 }
 
 /// A rank at its host.
@@ -41,6 +45,13 @@ pub(super) struct RankHere {
     pub iteration: u32,
     /// Its first iteration has begun.
     pub has_begun: bool,
+    /// How it has spent the time of all iterations that it has ended.
+    pub spent: TimeUse,
+    /// How it has spent the time of this iteration, until it was last looked at.
+    spent_now: TimeUse,
+    looked: Time,
+    /// What is measured of it.
+    pub measured: Measured,
 }
 
 /// What a rank sends to another one.
@@ -77,16 +88,24 @@ pub struct IterationRecord {
     pub ended: Time,
     /// Ranks that have ended it.
     pub ranks: u32,
+    /// How these have spent their time.
+    pub spent: Spent,
 }
 
 impl IterationRecord {
-    const NONE: IterationRecord = IterationRecord { began: Time::NEVER, ended: Time::ZERO, ranks: 0 };
+    const NONE: IterationRecord = IterationRecord {
+        began: Time::NEVER,
+        ended: Time::ZERO,
+        ranks: 0,
+        spent: Spent { sum_ps: [0; 3], longest: [Span::ZERO; 3] },
+    };
 
     /// Takes in what another domain knows of the same iteration.
     pub(super) fn merge(&mut self, other: &IterationRecord) {
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);
         self.ranks += other.ranks;
+        self.spent.merge(&other.spent);
     }
 }
 
@@ -102,7 +121,7 @@ impl JobProgress {
 impl Jobs {
     /// The ranks of all jobs that are in a domain, none of which has begun.
     pub(super) fn new(scenario: &Scenario, plan: &Plan, domain: u32) -> Jobs {
-        let mut jobs = Jobs::default();
+        let mut jobs = Jobs { spans: Spans::new(scenario), ..Jobs::default() };
         for (number, job) in (0..).zip(&plan.jobs) {
             let mut progress = JobProgress::default();
             for (rank, place) in (0..).zip(&job.places) {
@@ -111,6 +130,10 @@ impl Jobs {
                 }
                 assert_eq!(jobs.ranks.len(), place.at as usize, "ranks are placed in their order");
                 jobs.add(plan, job, number, rank);
+                let noting = if jobs.spans.follows(rank) { Noting::All } else { Noting::Marks };
+                if noting == Noting::All || !job.graph().labels.measures.is_empty() {
+                    jobs.ranks[place.at as usize].rank.noting = noting;
+                }
                 progress.active += 1;
             }
             jobs.progress.push(progress);
@@ -147,14 +170,23 @@ impl Jobs {
             incoming,
             iteration: 0,
             has_begun: false,
+            spent: TimeUse::default(),
+            spent_now: TimeUse::default(),
+            looked: Time::ZERO,
+            measured: Measured::new(job.job.measures().iter().map(|measure| measure.lanes)),
         });
     }
 
     /// A rank begins an iteration.
     pub(super) fn begin(&mut self, plan: &Plan, place: u32, now: Time) {
         let here = &mut self.ranks[place as usize];
+        let job = &plan.jobs[here.job as usize];
         here.has_begun = true;
-        here.rank.begin(plan.jobs[here.job as usize].graph());
+        here.looked = now;
+        here.rank.begin(job.graph());
+        if let Some(mark) = job.job.whole(false) {
+            here.measured.note(mark, now);
+        }
         let record = self.progress[here.job as usize].iteration(here.iteration);
         record.began = record.began.min(now);
     }
@@ -162,14 +194,49 @@ impl Jobs {
     /// A rank has ended its iteration. Returns whether another one follows.
     pub(super) fn end(&mut self, plan: &Plan, place: u32, now: Time) -> bool {
         let here = &mut self.ranks[place as usize];
+        let job = &plan.jobs[here.job as usize].job;
+        if let Some(mark) = job.whole(true) {
+            here.measured.note(mark, now);
+        }
+        let spent = std::mem::take(&mut here.spent_now);
+        here.spent.add(&spent);
         let progress = &mut self.progress[here.job as usize];
         let record = progress.iteration(here.iteration);
         record.ended = record.ended.max(now);
         record.ranks += 1;
+        record.spent.add(&spent);
         here.iteration += 1;
-        let goes_on = here.iteration < plan.jobs[here.job as usize].job.iterations;
+        let goes_on = here.iteration < job.iterations;
         progress.finished += u32::from(!goes_on);
         goes_on
+    }
+
+    /// Counts for what a rank does the time since it was last looked at. Before anything of it starts or ends at another instant.
+    pub(super) fn look(&mut self, place: u32, now: Time) {
+        let here = &mut self.ranks[place as usize];
+        if here.looked < now && here.has_begun {
+            here.spent_now.spend(here.rank.activity(), now.since(here.looked));
+        }
+        here.looked = here.looked.max(now);
+    }
+
+    /// Takes what has started and ended at a rank since it was last asked.
+    pub(super) fn take_notes(&mut self, plan: &Plan, place: u32, now: Time) {
+        let here = &mut self.ranks[place as usize];
+        if here.rank.notes.is_empty() {
+            return;
+        }
+        let labels = &plan.jobs[here.job as usize].graph().labels;
+        let mut notes = std::mem::take(&mut here.rank.notes);
+        for note in &notes {
+            let mark: Option<Mark> = labels.mark_of(note.operation).filter(|_| note.has_ended);
+            if let Some(mark) = mark {
+                here.measured.note(mark, now);
+            }
+            self.spans.note(here.job, here.number, here.iteration, *note, now);
+        }
+        notes.clear();
+        here.rank.notes = notes;
     }
 
     /// Returns what the rank sends in one of its pairs.

@@ -1,11 +1,16 @@
 //! `clearwayd relay`: Swing's relay between two interfaces.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clearway_proto::parameter::Shown;
-use clearway_proto::units::Bytes;
+use clearway_proto::swing::relay::RelayParams;
+use clearway_proto::units::{Bytes, Span};
+use rustix::event::{poll, Timespec};
+use serde_json::{json, Value};
+use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use super::channels::runtime;
@@ -16,13 +21,21 @@ use crate::daemon::output::{print, Problem};
 use crate::daemon::service::Service;
 use crate::daemon::{http, log, stops};
 use crate::relay::device::{ports, remove, Devices};
+use crate::relay::handle::{Handle, Succession};
 use crate::relay::page::page;
+use crate::relay::predecessor::Predecessor;
 use crate::relay::settings::Settings;
-use crate::relay::status;
-use crate::relay::work::Handle;
+use crate::relay::{status, succession};
+use crate::testbed::clock::monotonic_ns;
 
 /// How often signals and the ports are looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often an address is tried that another still has.
+const ATTEMPTS: u32 = 50;
+/// Answers to probes that a measurement waits for.
+const PROBES: u64 = 3;
+/// How often a measurement looks for them.
+const LOOK_AT_LINK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// A frame that waits takes up to this many times its bytes on the wire: the shortest do.
 const MEMORY_A_BYTE: u64 = 2;
 
@@ -33,9 +46,12 @@ pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
         print(&if args.json { format!("{told}\n") } else { status::table(&told) })?;
         return Ok(0);
     }
+    if args.measure {
+        return measure(args);
+    }
     let Some(config) = &args.config else {
         // Not under a relay that is at work.
-        let _name = status::listen(&args.local, &args.remote)?;
+        let _name = status::listen(&args.local, &args.remote, false)?;
         remove(&args.local, &args.remote)?;
         print(&format!("nothing passes between {} and {} now\n", args.local, args.remote))?;
         return Ok(0);
@@ -69,6 +85,34 @@ pub(super) fn relay(args: &RelayArgs) -> Result<u8, Problem> {
     }
 }
 
+/// Waits until the relay at work has heard of some more probes, and tells what they say of the long link.
+fn measure(args: &RelayArgs) -> Result<u8, Problem> {
+    let ask = || status::ask(&args.local, &args.remote).map(|told| told["link"].clone());
+    let count = |link: &Value, name: &str| link[name].as_u64().unwrap_or(0);
+    let began = monotonic_ns();
+    let first = ask()?;
+    if count(&first, "every_ns") == 0 {
+        let problem = format!("the relay between {} and {} sends no probes", args.local, args.remote);
+        return Err(Problem::new(problem, "take probe_every = \"0s\" out of its file, and start it again"));
+    }
+    // Two round trips, as the link may be longer than planned.
+    let patience_ns = (PROBES + 1) * count(&first, "every_ns") + 4 * count(&first, "planned_delay_ns");
+    let link = loop {
+        let link = ask()?;
+        if count(&link, "answers") >= count(&first, "answers") + PROBES
+            || monotonic_ns() - began > patience_ns
+        {
+            break link;
+        }
+        if let Some(status) = stops::status() {
+            return Ok(status);
+        }
+        let _ = poll(&mut [], Some(&LOOK_AT_LINK));
+    };
+    print(&if args.json { format!("{link}\n") } else { status::long_link(&link) })?;
+    Ok(u8::from(link["finding"] != json!("as_planned")))
+}
+
 /// Sees whether there is memory for all that may wait.
 fn check_memory(settings: &Settings) -> Result<(), Problem> {
     let params = &settings.params;
@@ -91,6 +135,40 @@ fn check_memory(settings: &Settings) -> Result<(), Problem> {
     }
 }
 
+/// Takes the address of the metrics, which one that has handed over may still have for a moment. Without it the relay goes on.
+async fn bind_after(metrics: Option<SocketAddr>) -> Option<TcpListener> {
+    for _ in 0..ATTEMPTS {
+        match http::bind(metrics).await {
+            Ok(bound) => return bound,
+            Err(_) => tokio::time::sleep(LOOK).await,
+        }
+    }
+    warn!(at = ?metrics, "nobody can read metrics: the address is taken");
+    None
+}
+
+/// Notes in the log what has started.
+fn announce(args: &RelayArgs, params: &RelayParams, short_response: Option<Span>, replaces: bool) {
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        local = args.local,
+        remote = args.remote,
+        remote_buffer = params.remote_buffer.shown(),
+        xoff = params.xoff.shown(),
+        safety = params.safety.map(Shown::shown),
+        replaces,
+        "relay starts"
+    );
+    if let Some(response) = short_response {
+        let response = response.shown();
+        warn!(
+            response,
+            "a PAUSE is short at this rate: a host that stands still for longer than this response may lose frames; give it a \
+             core of its own, or write response in the file"
+        );
+    }
+}
+
 fn serve(
     args: &RelayArgs,
     settings: Settings,
@@ -99,32 +177,25 @@ fn serve(
     let metrics = metrics_address(args.metrics.as_ref())?;
     let mut service = Service::from_environment().map_err(|error| trouble("NOTIFY_SOCKET", &error))?;
     runtime()?.block_on(async {
-        let metrics = http::bind(metrics).await?;
         let (params, short_response) = (settings.params.clone(), settings.short_response);
-        let listener = status::listen(&args.local, &args.remote)?;
-        let handle = Arc::new(Handle::start(Devices::open(ports)?, settings)?);
-        if let Err(error) = status::serve(listener, handle.clone()) {
+        let former = if args.replace { Predecessor::find(&args.local, &args.remote)? } else { None };
+        let replaces = former.is_some();
+        let bound = if replaces { None } else { Some(http::bind(metrics).await?) };
+        let taken = if replaces { None } else { Some(status::listen(&args.local, &args.remote, false)?) };
+        let handle = Arc::new(Handle::start(Devices::open(ports)?, settings, former)?);
+        let listener = taken.map_or_else(|| status::listen(&args.local, &args.remote, true), Ok)?;
+        let metrics = match bound {
+            Some(bound) => bound,
+            None => bind_after(metrics).await,
+        };
+        let served = status::serve(listener, handle.clone());
+        if let Err(error) = served.and_then(|()| succession::serve(&args.local, &args.remote, handle.clone()))
+        {
             // As if it had never started.
             let _ = (handle.end(), remove(&args.local, &args.remote));
             return Err(trouble("the thread of the status", &error));
         }
-        info!(
-            version = env!("CARGO_PKG_VERSION"),
-            local = args.local,
-            remote = args.remote,
-            remote_buffer = params.remote_buffer.shown(),
-            xoff = params.xoff.shown(),
-            safety = params.safety.map(Shown::shown),
-            "relay starts"
-        );
-        if let Some(response) = short_response {
-            let response = response.shown();
-            warn!(
-                response,
-                "a PAUSE is short at this rate: a host that stands still for longer than this response may lose frames; give it a \
-                 core of its own, or write response in the file"
-            );
-        }
+        announce(args, &params, short_response, replaces);
         print(&format!("relaying between {} and {}\n", args.local, args.remote))?;
         if let Some(at) = metrics.as_ref().and_then(|metrics| metrics.local_addr().ok()) {
             print(&format!("metrics at http://{at}/metrics\n"))?;
@@ -140,13 +211,24 @@ fn serve(
             if let Some(status) = stops::status() {
                 break status;
             }
+            match handle.succession() {
+                Succession::Works => {}
+                Succession::HandsOver => continue,
+                Succession::HandedOver => {
+                    info!("another process has taken this one's place: process ends");
+                    return Ok(0);
+                }
+            }
             if handle.has_ended() {
                 let why = handle.end().err().map_or("its thread has ended".into(), |problem| problem.message);
                 return Err(Problem::bare(format!("the relay cannot go on: {why}")));
             }
             if let Err(problem) = handle.look_at_ports() {
                 let _ = handle.end();
-                return Err(Problem { message: format!("the relay cannot go on: {}", problem.message), ..problem });
+                return Err(Problem {
+                    message: format!("the relay cannot go on: {}", problem.message),
+                    ..problem
+                });
             }
             service.alive();
         };

@@ -4,7 +4,7 @@ use clearway_proto::fastpass::arbiter::ArbiterCounters;
 use tracing::warn;
 
 /// Counts with the name and the meaning that metrics give them.
-pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 22] {
+pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 23] {
     let c = counters;
     [
         ("requests", "Requests that were read.", c.requests),
@@ -33,6 +33,11 @@ pub fn named(counters: &ArbiterCounters) -> [(&'static str, &'static str, u64); 
         ),
         ("paths_changed", "Times that other paths were used than before.", c.paths_changed),
         ("takeovers", "Times that this arbiter became the primary.", c.takeovers),
+        (
+            "doubts",
+            "Times that it granted nothing for a while, as one endpoint claimed to follow a newer term.",
+            c.doubts,
+        ),
         ("stepped_down", "Times that it ceased to be that, as it heard a newer term.", c.stepped_down),
         ("woke_late", "Times that it stood still for so long that another may have taken over.", c.woke_late),
         (

@@ -169,9 +169,10 @@ impl Endpoint for ArbiterNode {
             self.wire.refuse();
             return;
         }
-        // A process that stood still learns that before it does anything that it was asked for meanwhile.
+        // A process that stood still learns that before it does anything that it was asked for meanwhile. What else time has come
+        // for waits until all that has come is read: a word of another primary among it ends this one's grants.
         if self.machine.poll_timeout().is_some_and(|at| at <= now) {
-            self.machine.handle_timeout(now);
+            self.machine.wakes_late(now);
         }
         // Clocks are compared by when a packet came, which may be long before the process goes on.
         match (peer, &self.packet) {

@@ -170,6 +170,8 @@ impl Deployment {
             watchdog,
             takeover,
             gap,
+            // Long enough for arbiters that lost their session to have another; endpoints fall back a little later.
+            doubt: takeover * 4,
             rank,
             arbiters: self.arbiters.len() as u8,
             ..ArbiterParams::default()

@@ -1,6 +1,15 @@
 //! The kernel's choice of a priority against [`Classes::of`], frame by frame.
 
+use clearway_proto::units::{Span, Time};
+
 use super::*;
+use crate::relay::probe::{Prober, Probing};
+
+fn setting() -> Setting<'static> {
+    const NONE: &Classes =
+        &Classes { of_code_point: [None; 64], of_tag: [None; PRIORITIES], trusts_tags: false };
+    Setting { indices: [1; 4], dead_after_ns: 0, session: 0, classes: NONE, address: [2, 0, 0, 0, 0, 9] }
+}
 
 /// How many frames are held against each other, for each of the two things that may tell a priority.
 const FRAMES: u32 = 100_000;
@@ -13,7 +22,7 @@ struct Choice {
 
 impl Choice {
     fn load(classes: &Classes) -> Result<Choice, KernelError> {
-        let object = load(&setting_of([1; 4].into_iter(), 0, classes))?;
+        let object = load(&Setting { classes, ..setting() })?;
         let lanes = map(&object, "lanes")?;
         Ok(Choice { object, lanes })
     }
@@ -33,6 +42,64 @@ impl Choice {
         }
         found
     }
+}
+
+/// What a program says of a frame: `bpf_redirect` sends it somewhere.
+const REDIRECT: u32 = 7;
+const SHOT: u32 = 2;
+
+/// Runs a program on a frame, and returns what it says and what it has made of the frame.
+fn run(object: &mut Object, program: &str, frame: &[u8]) -> (u32, Vec<u8>) {
+    let mut made = vec![0; frame.len()];
+    let mut programs = object.progs_mut();
+    let program = programs.find(|own| own.name() == program).expect("the object has it");
+    let input = ProgramInput { data_in: Some(frame), data_out: Some(&mut made), ..ProgramInput::default() };
+    let ran = program.test_run(input).expect("it runs");
+    (ran.return_value, made)
+}
+
+#[test]
+fn a_probe_is_turned_around_once_and_its_times_are_noted() {
+    let relay = |session| load(&Setting { session, dead_after_ns: i64::MAX as u64, ..setting() });
+    let (Ok(mut near), Ok(mut far), Ok(mut other)) = (relay(1), relay(2), relay(3)) else {
+        eprintln!("skipped: needs root, and a kernel with BTF");
+        return;
+    };
+    let probing = Probing { every: Span::from_secs(1), delay: Span::ZERO, response: Span::ZERO };
+    let mut prober = Prober::new([2; 6], 1, probing, Time::ZERO);
+    let probe = prober.poll(Time::ZERO).expect("one is due");
+
+    let (said, left) = run(&mut near, "relay_sent_remote", &probe);
+    assert_eq!((said, &left[..38]), (REDIRECT, &probe[..38]));
+    assert_ne!(left[38..46], [0; 8], "when it left");
+    let (said, answer) = run(&mut far, "clearway_remote", &left);
+    assert_eq!((said, &answer[6..12]), (REDIRECT, &setting().address[..]));
+    assert_eq!((&answer[18..22], &answer[22..]), (&2_u32.to_be_bytes()[..], &left[22..]));
+    assert_eq!(run(&mut other, "clearway_remote", &answer).0, SHOT, "an answer is for who has asked");
+    let (said, back) = run(&mut near, "clearway_remote", &answer);
+    assert_eq!(said, REDIRECT);
+    assert!(prober.take(&back));
+    assert!(prober.figures().delay_ns.is_some_and(|delay| delay > 0), "{:?}", prober.figures());
+
+    // A link that is looped brings it back as it was.
+    let again = prober.poll(Time::ZERO + probing.every).expect("one is due");
+    let (_, left) = run(&mut near, "relay_sent_remote", &again);
+    let (said, back) = run(&mut near, "clearway_remote", &left);
+    assert_eq!((said, prober.take(&back), prober.figures().answers), (REDIRECT, true, 2));
+
+    // On L, and of somebody else's with the same type, it is a frame as any other.
+    assert_eq!(run(&mut near, "clearway_local", &left), (REDIRECT, left.clone()));
+    let mut foreign = left;
+    foreign[14] ^= 1;
+    assert_eq!(run(&mut near, "clearway_remote", &foreign), (REDIRECT, foreign));
+}
+
+#[test]
+fn answers_to_a_process_that_is_dead_are_dropped() {
+    let Ok(mut near) = load(&Setting { session: 1, ..setting() }) else { return };
+    let probing = Probing { every: Span::from_secs(1), delay: Span::ZERO, response: Span::ZERO };
+    let probe = Prober::new([2; 6], 1, probing, Time::ZERO).poll(Time::ZERO).expect("one is due");
+    assert_eq!(run(&mut near, "clearway_remote", &probe).0, SHOT);
 }
 
 /// Numbers that look drawn at random (xorshift64: Marsaglia, Journal of Statistical Software 2003).

@@ -294,3 +294,51 @@ fn frames_that_come_faster_than_they_leave_are_stored_from_the_first_on() {
         assert_eq!((to_local, to_remote), (5, if remote == R { 6 } else { 5 }));
     }
 }
+
+#[test]
+fn what_is_handed_over_leaves_in_order_when_the_port_may_send() {
+    let mut old = lanes(&[3, 4]);
+    let half = lasting(LONGEST, Rate::from_bps(R)) / 2;
+    pause(&mut old, Port::Remote, 3, LONGEST, us(0));
+    (0..5).for_each(|number| old.handle_frame(Port::Local, Some(3), &numbered(number), us(1)));
+    old.freeze(true);
+    // It goes on to store, and to say what it must.
+    assert_eq!(sent(&mut old, Port::Local, us(2)).1, [PfcFrame::of(3, LONGEST)]);
+    old.handle_frame(Port::Remote, Some(4), &numbered(9), us(2));
+    assert_eq!(sent(&mut old, Port::Local, us(50)), (vec![], vec![]));
+    assert_eq!((old.openable(us(5000)), old.poll_timeout(us(2)) > us(50)), (vec![], true));
+    let at = Time::ZERO + half;
+    let handover = old.hand_over(at);
+    assert!(old.lanes(Port::Local, at).all(|(_, lane)| lane.frames == 0));
+
+    let mut new = lanes(&[3, 4]);
+    assert_eq!(new.adopt(handover.clone(), &params(2), at), []);
+    // 7.5 kB wait, above XOFF.
+    assert_eq!(sent(&mut new, Port::Local, at), (vec![9], vec![PfcFrame::of(3, LONGEST)]));
+    assert!(!new.are_open());
+    new.handle_frame(Port::Local, Some(3), &numbered(5), at + Span::from_us(1));
+    assert_eq!(sent(&mut new, Port::Remote, at + half / 2).0, [0_u8; 0], "paused still");
+    new.handle_timeout(at + half + Span::from_us(20));
+    let later = |turn: u64| at + half + Span::from_us(20 + 20 * turn);
+    let left: Vec<u8> = (0..6).flat_map(|turn| sent(&mut new, Port::Remote, later(turn)).0).collect();
+    assert_eq!(left, [0, 1, 2, 3, 4, 5]);
+
+    // A file without a priority of the former one has no lane for its frames: they leave as they are.
+    let mut other = lanes(&[4]);
+    let frames = other.adopt(handover, &params(1), at);
+    assert_eq!(
+        frames.iter().map(|(port, frame)| (*port, frame[20])).collect::<Vec<_>>(),
+        (0..5).map(|number| (Port::Remote, number)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn one_that_is_to_go_on_does() {
+    let mut lanes = lanes(&[3]);
+    lanes.handle_frame(Port::Local, Some(3), &numbered(1), us(0));
+    lanes.freeze(true);
+    assert_eq!(sent(&mut lanes, Port::Remote, us(5)).0, [0_u8; 0]);
+    lanes.freeze(false);
+    assert_eq!(sent(&mut lanes, Port::Remote, us(6)).0, [1]);
+    assert_eq!(lanes.openable(us(7)).first(), Some(&(Port::Local, 3, Want::Note)));
+}

@@ -76,6 +76,7 @@ fn what_is_wrong_is_told_with_its_line_and_a_remedy() {
         ("priorities", "quanta = 100\npriorities", "take quanta = 7813, or more"),
         ("rate = \"1Gbps\"", "rate = \"100Gbps\"\nresponse = \"2ms\"", "response: a PAUSE of 65535 quanta"),
         ("priorities", "storm_after = \"30ms\"\npriorities", "no longer than one PAUSE may last"),
+        ("priorities", "probe_every = \"9ms\"\npriorities", "probe_every: found 9ms"),
     ] {
         let problems = told(&FILE.replace(from, to));
         assert!(problems.iter().any(|problem| problem.contains(words)), "{from} {to}: {problems:?}");

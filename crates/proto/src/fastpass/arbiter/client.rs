@@ -47,6 +47,8 @@ pub(super) struct Client {
     pub(super) reset_at: Time,
     /// Before this it is not sent another reset.
     reset_allowed_at: Time,
+    /// Whether it was found late in the present term not to follow it.
+    came_late: bool,
     /// Resets that it is sent unless it is heard in the present term.
     resets: u8,
     /// Counts said again since it was last heard.
@@ -73,6 +75,7 @@ impl Client {
         let Client {
             incarnation,
             reset_allowed_at,
+            came_late,
             pace,
             requests,
             mut pending,
@@ -90,6 +93,7 @@ impl Client {
             untold,
             unacknowledged,
             reset_allowed_at,
+            came_late,
             pace,
             requests,
             ..Client::default()
@@ -100,6 +104,12 @@ impl Client {
     /// one may use slots that others are granted, should the old one be alive.
     pub(super) fn begin_term(&mut self, now: Time) {
         (self.reset, self.reset_at, self.resets) = (true, now, RESETS);
+        self.came_late = false;
+    }
+
+    /// Notes that it does not follow the present term though it has had time to. Returns whether that is new.
+    pub(super) fn comes_late(&mut self) -> bool {
+        !std::mem::replace(&mut self.came_late, true)
     }
 
     /// Has it sent a reset as soon as may be.

@@ -33,6 +33,8 @@ pub struct ArbiterCounters {
     pub takeovers: u64,
     /// Times that it ceased to be the primary because it heard a newer term.
     pub stepped_down: u64,
+    /// Times that it granted nothing for a while, as one endpoint claimed to follow a newer term.
+    pub doubts: u64,
     /// Times that it found that it had stood still for so long that another may have taken over.
     pub woke_late: u64,
     /// Times that it moved its slots because most endpoints' clocks are elsewhere.

@@ -44,6 +44,9 @@ pub struct ArbiterParams {
     pub takeover: Span,
     /// Added to the slots that a new primary leaves out after those that the old one can have granted. Default: none.
     pub gap: Span,
+    /// How long a primary of several grants no slots after one endpoint has said that it follows a newer term, once in a term:
+    /// time for a second endpoint, or the newer primary itself, to say so. Default: none.
+    pub doubt: Span,
     /// The place of this arbiter among the arbiters: the first of them that is alive takes over. Default: 0.
     pub rank: u8,
     /// Number of arbiters, 1 or more. Default: 1.
@@ -112,6 +115,7 @@ impl Default for ArbiterParams {
             watchdog: Span::from_us(100),
             takeover: Span::from_us(200),
             gap: Span::ZERO,
+            doubt: Span::ZERO,
             rank: 0,
             arbiters: 1,
             request_interval: Span::from_us(2),

@@ -2,7 +2,7 @@
 
 use crate::fastpass::allocator::Refusal;
 use crate::fastpass::fcp::{Address, Demand, News, PathReport, Request};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 use super::clocks::Advice;
 use super::succession::TermOrder;
@@ -41,13 +41,20 @@ impl Arbiter {
         if let Some(term) = self.succession.claim(request.term, request.source) {
             self.counters.stepped_down += u64::from(self.succession.role == Role::Primary);
             self.follow(now, term);
+        } else if self.succession.begins_to_doubt() && self.params.doubt > Span::ZERO {
+            self.counters.doubts += 1;
+            let until = self.frame.slot(now + self.params.doubt) + u64::from(self.params.ahead);
+            self.batches.leave_out_before(until);
         }
     }
 
     /// An endpoint follows no term or an older one: it is told of this one.
     fn answer_older_term(&mut self, now: Time, request: &Request) {
         self.counters.stale_term += 1;
-        if self.succession.may_have_rival(now, &self.params) {
+        let client = &mut self.clients[usize::from(request.source)];
+        // One that follows nobody has been served by nobody.
+        let followed = request.term != 0;
+        if followed && self.succession.may_have_rival(now, &self.params) && client.comes_late() {
             self.postpone(now);
         }
         self.clients[usize::from(request.source)].ask_reset();
@@ -65,7 +72,6 @@ impl Arbiter {
     /// A request to be answered by grants.
     fn answer(&mut self, now: Time, request: &Request) {
         let source = request.source;
-        self.succession.followed = true;
         if !self.is_of_this_life(request) {
             return;
         }

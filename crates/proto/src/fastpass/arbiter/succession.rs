@@ -34,14 +34,14 @@ pub(super) struct Succession {
     alive_by: (Address, Time),
     /// When this arbiter became the primary.
     since: Time,
-    /// Whether an endpoint has followed this primary.
-    pub(super) followed: bool,
     /// When the next watchdog is to leave.
     pub(super) watchdog_at: Time,
     /// Up to which slot the primary had allocated when it was last heard, by its own word, and when that was.
     pub(super) horizon: Option<(u64, Time)>,
     /// A newer term that one endpoint claims to follow.
     claim: Option<(u32, Address)>,
+    /// Whether this primary has granted nothing for a while because of such a claim.
+    doubted: bool,
 }
 
 /// What a term is to an arbiter.
@@ -67,10 +67,10 @@ impl Succession {
             alive_at: Time::ZERO,
             alive_by: (0, Time::ZERO),
             since: now,
-            followed: false,
             watchdog_at: Time::NEVER,
             horizon: None,
             claim: None,
+            doubted: false,
         }
     }
 
@@ -127,10 +127,10 @@ impl Succession {
         alive
     }
 
-    /// Returns whether there may be another primary that this one did not hear of: for longer than a takeover takes no endpoint
-    /// has followed it.
+    /// Returns whether an endpoint that follows no term as new as this one may have been served by another primary until now: it
+    /// has had longer than a takeover takes to hear of this one.
     pub(super) fn may_have_rival(&self, now: Time, params: &ArbiterParams) -> bool {
-        !self.followed && now > self.since + params.takeover
+        now > self.since + params.takeover
     }
 
     /// Returns when the watchdog after one that leaves now follows: sooner at the beginning of a term, so that a rival learns of
@@ -161,6 +161,11 @@ impl Succession {
             None => self.watchdog_at + params.takeover.saturating_sub(params.watchdog),
         };
         now > missed
+    }
+
+    /// Returns whether a claim that nobody else has made is the first that this primary hears in its term.
+    pub(super) fn begins_to_doubt(&mut self) -> bool {
+        self.role == Role::Primary && !std::mem::replace(&mut self.doubted, true)
     }
 
     /// Takes an endpoint's word that it follows a newer term. Believed is what two endpoints say, as one may be wrong: the

@@ -34,8 +34,10 @@
 //! If the old primary is alive and only its watchdogs are lost, standbys wait as long as the requests of at least two endpoints
 //! acknowledge new allocations. If they do not, or the old primary was cut off and comes back, then until it hears of the new
 //! term it grants slots to those endpoints that have not heard of it either. These were sent several resets, all of which must
-//! have been lost for a slot to be used twice. A primary that no endpoint has followed for `T_d` may have a rival that it did
-//! not hear of: when a request reaches it at last, it begins its slots a `T_w` later than it would.
+//! have been lost for a slot to be used twice. One endpoint that says that it follows a newer term does not depose a primary, but
+//! has it grant nothing for [`ArbiterParams::doubt`], once in a term, so that the others or the newer primary can say so too.
+//! An endpoint that does not follow a primary `T_d` after it took over may have followed a rival all the time: when a request of it
+//! comes at last, the primary leaves out what the rival may have granted until now, and a `T_w` more, once in a term for each endpoint.
 
 use super::succession::TermOrder;
 use super::{Address, Arbiter, Role, Time, Watchdog};
@@ -62,12 +64,11 @@ impl Arbiter {
         }
     }
 
-    /// Begins the term's slots later: this primary was cut off from all, another may have served the endpoints meanwhile, and
-    /// goes on until it hears a watchdog.
+    /// Grants slots later: an endpoint was cut off from this primary, another may have served it meanwhile, and goes on until it
+    /// hears a watchdog. The term's first slot stays: of what the other has granted from that on the endpoint drops all.
     pub(super) fn postpone(&mut self, now: Time) {
         let margin = self.params.timeslots.within(self.params.watchdog) + 1;
         self.batches.leave_out_before(self.first_free_slot(now) + margin);
-        self.first_slot = self.batches.next();
     }
 
     /// The first slot that this arbiter may grant if it takes over now.
@@ -111,9 +112,10 @@ impl Arbiter {
         self.succession.follow(now, term);
     }
 
-    /// Looks whether the process was stopped and goes on. A primary that has been silent for so long that another may have taken
+    /// Looks whether the process was stopped and goes on, and returns whether it was. A driver that finds packets waiting when time
+    /// has come for something asks this before it hands them in. A primary that has been silent for so long that another may have taken
     /// over is no longer the primary; a standby that could not have heard a watchdog begins to wait anew.
-    pub(super) fn wakes_late(&mut self, now: Time) -> bool {
+    pub fn wakes_late(&mut self, now: Time) -> bool {
         let late = self.succession.is_late(now, &self.params);
         if late {
             self.counters.woke_late += 1;

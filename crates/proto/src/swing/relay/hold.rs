@@ -46,6 +46,21 @@ impl Relay {
         unsafe_now || too_long
     }
 
+    /// The bytes by which what waits and what the grants of the last round trip may bring exceed a round trip of the link. Nothing, to some
+    /// frames, while both ends count alike; a clock that is faster, and PAUSEs that are lost, let it grow, until `safety` holds the far
+    /// relay. None without `safety` and `virtual_queue`, as grants are not counted then.
+    pub fn drift(&self, priority: usize, now: Time) -> Option<Bytes> {
+        if self.params.safety.is_none() && self.params.virtual_queue.is_none() {
+            return None;
+        }
+        let mut seen = self.clone();
+        seen.count_grants(priority, now);
+        let granted = Span::from_ps(seen.priorities[priority].granted.sum(now));
+        let most = seen.params.rate.sent_in(seen.priorities[priority].granted.length());
+        let counted = seen.waiting(Port::Remote, priority).get() + seen.params.rate.sent_in(granted).get();
+        Some(Bytes::new(counted.saturating_sub(most.get())))
+    }
+
     /// Returns what waits, and what grants may bring beyond their length: those that have ended, and the one that has not or that
     /// would begin.
     fn beside_grants(&mut self, priority: usize, now: Time) -> u64 {

@@ -336,3 +336,23 @@ fn what_passed_counts_for_the_virtual_queue() {
     assert!(!with(500_000));
     assert!(with(400_000));
 }
+
+#[test]
+fn what_waits_beside_a_round_trip_that_was_granted_is_drift() {
+    let mut relay = careful();
+    assert_eq!(relay.drift(0, at(0)), Some(Bytes::new(0)));
+    // All along the far relay might send, and 30 frames wait: one round trip may come besides.
+    arrive(&mut relay, Port::Remote, 30, at(20));
+    let drift = relay.drift(0, at(20)).unwrap().get();
+    assert!((41_000..=45_000).contains(&drift), "{drift}");
+    // Half a round trip without a grant makes room for 250 kB.
+    relay.pause_received(Port::Local, 0, LONGEST, at(20));
+    assert_eq!(relay.drift(0, at(25)), Some(Bytes::new(0)));
+    arrive(&mut relay, Port::Remote, 180, at(25));
+    let drift = relay.drift(0, at(25)).unwrap().get();
+    assert!(
+        (59_000..=65_000).contains(&drift),
+        "315 kB wait, 250 may come, and a round trip is 500: {drift}"
+    );
+    assert_eq!(Relay::new(&RelayParams::default()).drift(0, at(5)), None, "it does not count what it grants");
+}

@@ -74,6 +74,7 @@ fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     shares.extend(Table::all(scenario).flat_map(|table| traffic::shares(&table)));
     shares.extend(transports::spray_shares(scenario, paths));
     shares.extend(records::sample_shares(scenario));
+    shares.extend(records::timeline_share(scenario));
     shares.extend(records::probe_shares(scenario));
     shares.extend(fastpass::shares(scenario));
     shares

@@ -1,8 +1,9 @@
 //! The memory of probes and samples.
 
 use super::share::Share;
-use crate::model::{Probe, Scenario};
+use crate::model::{Job, Probe, Scenario};
 use crate::record::fairness;
+use crate::record::job_parts::TIMELINE_ROW;
 use crate::record::samples::{footprints, Sampled};
 use crate::record::tables::probe_row_bytes;
 use crate::scenario::key::Shown;
@@ -22,6 +23,23 @@ pub(super) fn probe_shares(scenario: &Scenario) -> Vec<Share> {
         }
     };
     scenario.probes.iter().enumerate().map(share).collect()
+}
+
+/// The share of the timeline of jobs; none where there is none.
+pub(super) fn timeline_share(scenario: &Scenario) -> Option<Share> {
+    let asked = scenario.record.timeline?;
+    let rows = |job: &Job| {
+        let ranks = asked.ranks.min(job.graph.ranks());
+        let operations = job.graph.first_operation.get(ranks as usize).map_or(0, |&first| first);
+        f64::from(operations) * f64::from(asked.iterations.min(job.iterations))
+    };
+    let rows: f64 = scenario.jobs().map(|(_, job)| rows(job)).sum();
+    Some(Share {
+        bytes: rows * TIMELINE_ROW,
+        what: format!("{rows:.0} rows of the timeline"),
+        key: "record.timeline".into(),
+        remedy: "lower timeline_iterations or timeline_ranks",
+    })
 }
 
 /// The share of each kind of samples.

@@ -118,12 +118,15 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["job"], "hosts") => json!("0..4"),
         (["job"], "start") => json!("1us"),
         (["job"], "placement") => json!("round_robin"),
+        (["job"], "layer") => json!([{ "forward": "10us" }]),
         (["job"], "local_rate") => json!("1Tbps"),
         (["probe"], "from") => json!("tor0"),
         (["arbiter"], "at") => json!(["h3", "tor0"]),
         (["probe"], "interval") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
-        (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
+        (["job"], "data_parallel") | (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => {
+            json!(2)
+        }
         (["network"], "hosts") | (_, "k" | "window" | "ranks" | "group_size") => json!(4),
         (_, "long_km") => json!(80.0),
         (_, "bottleneck" | "rate" | "ai_rate" | "hai_rate" | "min_rate") => json!("10Gbps"),
@@ -198,8 +201,8 @@ fn every_key_of_every_form_is_accepted() {
     let forms = forms();
     let transports = READERS.len();
     // 6 networks, 18 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 4
-    // faults, 7 collectives and jobs from files, and 6 tables without a choice.
-    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 4 + 8 + 6);
+    // faults, 7 collectives, 5 models that are trained and jobs from files, and 6 tables without a choice.
+    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 4 + 13 + 6);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));

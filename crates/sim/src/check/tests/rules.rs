@@ -669,7 +669,11 @@ fn resolved_holds_units_and_defaults() {
     assert_eq!(resolved["traffic"][0]["start"], json!("0us..100us"));
     assert_eq!(resolved["switch"]["tor"]["ecn_threshold"], json!("100kB"));
     assert_eq!(resolved["host"]["default"]["model"], json!("ideal"));
-    assert_eq!(resolved["record"], json!({ "queues": "10us", "fairness": "10ms", "operations": false }));
+    let record = json!({
+        "queues": "10us", "fairness": "10ms", "operations": false, "alone": false, "timeline": false,
+        "timeline_iterations": 1, "timeline_ranks": 64,
+    });
+    assert_eq!(resolved["record"], record);
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_receive_queue_without_room_for_a_frame_is_refused() {
     assert!(with("4160B").is_ok());
 }
 
-/// Of hosts 1 and 2 that send to host 0, the second has a jitter of 8 us: on average it and host 0 add 4 us.
+/// Host 2 has a jitter of 8 us and host 1 has none, and both send to host 0: on average host 2 and host 0 add 4 us.
 #[test]
 fn what_hosts_add_is_that_of_the_hosts_that_talk() {
     let mixed = [("host.a.hosts", "2..3"), ("host.a.model", "snap"), ("host.a.jitter", "8us")];

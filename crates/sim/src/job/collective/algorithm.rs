@@ -66,6 +66,25 @@ pub fn most_operations(plan: &Plan, size: u32) -> u64 {
     }
 }
 
+/// Returns how many messages follow each other in a collective of `size` ranks, of which none has more than one chunk; in one by
+/// `Direct` it is the messages of a rank.
+pub fn steps(kind: CollectiveKind, algorithm: Algorithm, size: u32) -> u32 {
+    let log = size.next_power_of_two().ilog2();
+    match (kind, algorithm) {
+        (CollectiveKind::AllReduce, Algorithm::Ring) => 2 * (size - 1),
+        (CollectiveKind::AllReduce, Algorithm::HalvingDoubling | Algorithm::DoubleTree) => 2 * log,
+        (_, Algorithm::Ring | Algorithm::Direct { .. } | Algorithm::Pairwise) => size - 1,
+        (
+            _,
+            Algorithm::HalvingDoubling
+            | Algorithm::RecursiveDoubling
+            | Algorithm::DoubleTree
+            | Algorithm::Binomial
+            | Algorithm::Dissemination,
+        ) => log,
+    }
+}
+
 /// Adds the operations of a collective to those of a group's ranks, of which there are at least two. Panics where the kind cannot be done by the
 /// algorithm.
 pub fn add(builder: &mut GraphBuilder, group: &[u32], plan: &Plan) {

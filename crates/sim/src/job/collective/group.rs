@@ -40,12 +40,14 @@ impl Group<'_> {
     /// A message to another member.
     pub(super) fn send(&mut self, member: u32, to: u32, tag: u32, bytes: u64) -> u32 {
         let to = self.members[to as usize];
+        let tag = self.rank(member).first_tag + tag;
         self.rank(member).add(Draft::Send { to, tag, bytes })
     }
 
     /// A message from another member.
     pub(super) fn receive(&mut self, member: u32, from: u32, tag: u32, bytes: u64) -> u32 {
         let from = self.members[from as usize];
+        let tag = self.rank(member).first_tag + tag;
         self.rank(member).add(Draft::Recv { from, tag, bytes })
     }
 }

@@ -12,4 +12,4 @@ mod ring;
 mod tests;
 mod tree;
 
-pub use algorithm::{add, most_operations, needs_power_of_two, Algorithm, Plan};
+pub use algorithm::{add, most_operations, needs_power_of_two, steps, Algorithm, Plan};

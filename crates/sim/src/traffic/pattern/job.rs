@@ -9,13 +9,17 @@ use crate::traffic::table::Table;
 const OPERATION: f64 = 16.0;
 
 /// Memory in bytes for a rank while the job runs.
-const RANK: f64 = 400.0;
+const RANK: f64 = 700.0;
 
 /// Memory in bytes for each channel and pair while the job runs.
 const CHANNEL: f64 = 120.0;
 
+/// Memory in bytes for what is measured at a rank, and for each lane of it.
+const MEASURE: f64 = 128.0;
+const LANE: f64 = 8.0;
+
 /// Memory in bytes for an iteration, its record and its row.
-const ITERATION: f64 = 160.0;
+const ITERATION: f64 = 360.0;
 
 /// See [`Pattern::Job`](crate::model::Pattern::Job).
 pub(super) struct Messages<'a> {
@@ -50,9 +54,11 @@ impl TrafficPattern for Messages<'_> {
 
     fn list_bytes(&self) -> f64 {
         let Job { graph, iterations, .. } = self.job;
+        let measures: f64 =
+            self.job.measures().iter().map(|measure| MEASURE + LANE * f64::from(measure.lanes)).sum();
         graph.bytes()
             + graph.operations.len() as f64 * OPERATION
-            + graph.streams.len() as f64 * RANK
+            + graph.streams.len() as f64 * (RANK + measures)
             + (graph.channels.len() + graph.pairs.len()) as f64 * CHANNEL
             + f64::from(*iterations) * ITERATION
     }
