@@ -85,7 +85,7 @@ fn a_trimmed_packet_is_a_packet_less_and_sent_again() {
          ack 3; ack 4; ack 5; ack 6; expect inflight 10
          send 1; expect sent-seq 2; expect retransmissions 1; expect inflight 11
          # Told again of the same transmission it is sent once more; of one that has arrived it is not.
-         trim 2; send 1; expect sent-seq 2; ack 2; trim 2; take; expect inflight 10",
+         at 250us trim 2; send 1; expect sent-seq 2; at 370us ack 2; trim 2; take; expect inflight 10",
     );
 }
 
