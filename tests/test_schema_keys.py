@@ -79,6 +79,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "switch": [{}],
     "switch.default": [
         *({**ecn, **pfc} for ecn in ECN for pfc in PFC[:2]),
+        *({"overflow": "trim", **ecn} for ecn in ECN),
         *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
     ],
     **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long", "relay")},
@@ -134,6 +135,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
+    **dict.fromkeys(("trim_size", "trim_room", "trim_tail"), {"overflow": "trim"}),
     "ecn_threshold": ECN[1],
     "ecn_mark_at": ECN[1],
     "ecn_min": ECN[2],

@@ -133,6 +133,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("fault_losses", "frames lost to faults", "count", rare=True),
     Figure("fault_lost_bytes", "bytes lost to faults", "bytes", "lower", rare=True, whole=True),
     Figure("fault_recovery_max_us", "longest recovery from a fault", "time", "lower", rare=True, whole=True),
+    Figure("trims", "packets trimmed", "count"),
     Figure("host_utilisation_max", "busiest host", "share"),
     Figure("host_drops", "drops in hosts", "count", "lower"),
     Figure("pause_share", "links paused", "share", "lower", headline=True, rare=True, whole=True),

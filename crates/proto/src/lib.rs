@@ -5,6 +5,7 @@ pub mod baseline;
 pub mod fastpass;
 pub mod histogram;
 pub mod machine;
+pub mod multipath;
 pub mod parameter;
 pub mod pfc;
 pub mod quantity;

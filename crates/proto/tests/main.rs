@@ -20,6 +20,7 @@ mod hooks;
 mod hpcc;
 mod isolator;
 mod network;
+mod nscc;
 mod rate_control;
 mod rdma;
 mod relay_memory;

@@ -307,7 +307,7 @@ fn roce(recovery: RecoveryKind, window: Option<u32>, congestion: CongestionParam
     let rto = Span::from_us(300);
     let congestion =
         CongestionParams { scale_window: congestion.scale_window && window.is_some(), ..congestion };
-    RoceParams { recovery, window, rto, reach: REACH, congestion }
+    RoceParams { recovery, window, rto, reach: REACH, congestion, ..RoceParams::default() }
 }
 
 fn irn(bitmap: u32, all: bool, congestion: CongestionParams) -> IrnParams {

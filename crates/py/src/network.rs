@@ -2,7 +2,7 @@
 
 use clearway_proto::pfc::account::Threshold;
 use clearway_proto::units::Bytes;
-use clearway_sim::model::{Buffer, Scenario, SwitchRole};
+use clearway_sim::model::{Buffer, Scenario, SwitchRole, Trimming};
 use clearway_sim::simulation::flow_control::FlowControl;
 use clearway_sim::topology::{Graph, NodeKind};
 use serde_json::{json, Value};
@@ -36,7 +36,9 @@ fn directed(control: &FlowControl<'_>, link: u32) -> Value {
     let of = control.graph.link(link);
     let (back, buffer) = (link ^ 1, control.switch(link).map(|switch| switch.buffer));
     let (buffer, is_shared) = match buffer {
-        Some(Buffer::PerPort(size)) => (Some(size.get()), false),
+        Some(Buffer::PerPort(size) | Buffer::Trimming(Trimming { room: size, .. })) => {
+            (Some(size.get()), false)
+        }
         Some(Buffer::Shared { size, .. }) => (Some(size.get()), true),
         None => (None, false),
     };

@@ -44,6 +44,8 @@ pub enum Entity {
     ControlPath = 15,
     /// On which hosts the ranks of a job are; the id is the job's number.
     JobPlacement = 16,
+    /// Whether a full port cuts the packet that comes or the last one that waits; the id is the directed link it feeds.
+    Trimming = 17,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

@@ -6,8 +6,8 @@
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, CongestionControl, Data, Flight, InOrderReceiver, Notice, Offered, Path, PortState, Receiver,
-    Scheme, SelectiveReceiver, SenderOf, Telemetry, Windows,
+    Ack, CongestionControl, Data, Flight, Header, InOrderReceiver, Nack, Notice, Offered, Path, PortState,
+    Receiver, Scheme, SelectiveReceiver, SenderOf, Telemetry, Windows,
 };
 use clearway_proto::units::{Bytes, Span, Time};
 
@@ -145,6 +145,10 @@ macro_rules! senders {
                 match self { $(AnySender::$Kind(s) => s.handle_notice(now, notice),)* }
             }
 
+            pub fn handle_nack(&mut self, now: Time, received: Time, nack: &Nack) {
+                match self { $(AnySender::$Kind(s) => s.handle_nack(now, received, nack),)* }
+            }
+
             pub fn handle_lost(&mut self, seq: u32, again: bool) {
                 match self { $(AnySender::$Kind(s) => s.handle_lost(seq, again),)* }
             }
@@ -218,6 +222,10 @@ macro_rules! receivers {
                         r.poll_completed()
                     })*
                 }
+            }
+
+            pub fn handle_header(&mut self, now: Time, received: Time, header: &Header) -> Option<Nack> {
+                match self { $(AnyReceiver::$Kind(r) => r.handle_header(now, received, header),)* }
             }
 
             /// Returns whether [`Receiver::readiness`] is `Ready`.

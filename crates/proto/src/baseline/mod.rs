@@ -8,3 +8,4 @@ pub mod none;
 pub mod rdma;
 pub mod reno;
 pub mod tcp;
+pub mod uec;

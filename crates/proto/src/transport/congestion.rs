@@ -43,6 +43,21 @@ impl Timeout {
     }
 }
 
+/// What is known of a packet of which only the header has arrived, as a switch has cut its payload off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimSample {
+    /// The time from the packet's sending to the processing of what its receiver says of it.
+    pub rtt: Span,
+    /// The part of `rtt` spent in hosts.
+    pub endpoint_delay: Span,
+    /// The switch that cut it was the last on its way.
+    pub last_hop: bool,
+    /// Every packet before this one is acknowledged.
+    pub cumulative: u32,
+    /// The next packet never sent before.
+    pub next: u32,
+}
+
 /// What a congestion control is told beside what an acknowledgement says to all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -95,6 +110,11 @@ pub trait CongestionControl: Clone {
 
     /// An acknowledgement showed packets to be lost. `cumulative` and `next` bound what is under way.
     fn on_loss(&mut self, shared: &Self::Shared, now: Time, cumulative: u32, next: u32);
+
+    /// Of a packet that was under way only the header has arrived. Unless it says otherwise, a control takes that for a loss.
+    fn on_trim(&mut self, shared: &Self::Shared, now: Time, sample: &TrimSample) {
+        self.on_loss(shared, now, sample.cumulative, sample.next);
+    }
 
     /// The retransmission timer ran out.
     fn on_timeout(&mut self, shared: &Self::Shared, now: Time, timeout: &Timeout);

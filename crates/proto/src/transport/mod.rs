@@ -15,9 +15,9 @@ mod sender;
 mod sequence_set;
 mod telemetry;
 
-pub use congestion::{AckSample, CongestionControl, Notice, Timeout, Windows};
-pub use packet::{Ack, Data, SACK_BITS};
-pub use receiver::{AckPolicy, Arrival, InOrderReceiver, Receiver, SelectiveReceiver};
+pub use congestion::{AckSample, CongestionControl, Notice, Timeout, TrimSample, Windows};
+pub use packet::{Ack, Data, Nack, SACK_BITS};
+pub use receiver::{AckPolicy, Arrival, Header, InOrderReceiver, Receiver, SelectiveReceiver};
 pub use recovery::{Change, GoBackN, NackBitmap, Recovery, SelectiveRepeat};
 pub use scheme::{Path, Scheme, SenderOf};
 pub use sender::{Common, Flight, Offered, Sender};

@@ -38,6 +38,26 @@ pub struct Ack {
     pub remote_queuing_us: u32,
 }
 
+/// A negative acknowledgement: of a data packet only the header has come, as a switch has cut its payload off (packet trimming).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nack {
+    /// The packet.
+    pub seq: u32,
+    /// [`Data::sent`] of the packet.
+    pub echo: Time,
+    /// What the header waited in the remote host, in whole microseconds as on the wire.
+    pub remote_queuing_us: u32,
+    /// The switch that cut it was the last on its way: another path would have led to the same queue.
+    pub last_hop: bool,
+}
+
+impl Nack {
+    /// Returns what the header waited in the remote host.
+    pub fn remote_queuing(&self) -> Span {
+        Span::from_us(u64::from(self.remote_queuing_us))
+    }
+}
+
 impl Ack {
     /// A congestion notification packet (CNP): packet `data` met congestion. It goes the way of acknowledgements and is told
     /// from them by what none can say, that the packet which caused it is missing.

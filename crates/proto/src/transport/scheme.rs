@@ -59,6 +59,12 @@ pub trait Scheme {
         false
     }
 
+    /// Returns whether switches may cut the payload of its data packets off, so that the header alone arrives (packet
+    /// trimming). Its receiver then says so, and its recovery takes the packet for lost.
+    fn trimmable(&self) -> bool {
+        false
+    }
+
     /// Returns what the flows on such a path share.
     fn shared(&self, path: Path) -> <Self::Control as CongestionControl>::Shared;
 

@@ -2,6 +2,7 @@
 //! arrived and what is lost, and sends lost packets again before new ones. How much it may send is the congestion
 //! control's part, what is lost the [`Recovery`]'s.
 
+mod nack;
 mod sending;
 
 use std::sync::Arc;

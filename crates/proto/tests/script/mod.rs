@@ -5,6 +5,7 @@
 //! send N                            N packets go out; each must be ready
 //! arrive SEQ [ce] [hops N] [remote SPAN]   a data packet is processed, SPAN after the NIC had it
 //! take [local SPAN] | drop          the oldest ack under way is processed, SPAN after the NIC had it, or lost
+//! trim SEQ [...]                    only a data packet's header arrives, and the sender is told at once
 //! ack SEQ [...]                     `arrive`, then `take` of every ack under way
 //! notice                            the sender is told that the flow meets congestion
 //! timeout                           both machines are told that time has passed
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::str::SplitWhitespace;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Notice, Path, Receiver, Scheme, SenderOf};
+use clearway_proto::transport::{Ack, Data, Header, Notice, Path, Receiver, Scheme, SenderOf};
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 /// What a script may ask of a congestion control by name, beside its windows.
@@ -133,6 +134,7 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
                     self.take(found.local);
                 }
             }
+            "trim" => self.trim(number(words.next()) as u32, &Circumstances::parse(words)),
             "notice" => self.sender.handle_notice(self.now, Notice::Congestion),
             "timeout" => {
                 self.sender.handle_timeout(self.now);
@@ -160,6 +162,15 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
         self.delivered += self.receiver.poll_completed();
         while self.receiver.readiness() == Readiness::Ready {
             self.acks.push_back(self.receiver.transmit(processed));
+        }
+    }
+
+    fn trim(&mut self, seq: u32, found: &Circumstances) {
+        let data = *self.sent.get(&seq).expect("a packet that was sent");
+        let header = Header { data, hops: found.hops, last_hop: true };
+        match self.receiver.handle_header(self.now, self.now, &header) {
+            Some(nack) => self.sender.handle_nack(self.now, self.now, &nack),
+            None => self.collect_acks(),
         }
     }
 

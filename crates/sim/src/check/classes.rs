@@ -19,6 +19,14 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         r.conflict_at("class", message);
         return;
     }
+    if classes.len() == MOST_CLASSES && scenario.switches.any_trimming() {
+        let message = format!(
+            "found {} classes; a port that cuts packets (overflow = \"trim\") has queues for {} beside that of headers",
+            classes.len(),
+            MOST_CLASSES - 1
+        );
+        r.conflict_at("class", message);
+    }
     for (i, class) in classes.iter().enumerate() {
         let carries = |transport: &Transport| transport.class == i || transport.ack_class == i;
         let controls = arbiters.as_ref().is_some_and(|arbiters| arbiters.class == i);
@@ -51,6 +59,11 @@ pub(super) fn check_pfc(r: &Section, scenario: &Scenario) {
         let message =
             "no switch has pfc, so frames of this class can be dropped: give pfc under [switch.default]";
         r.conflict_at(&format!("class.{}", class.name), message);
+    }
+    let trims = |role: &SwitchRole| scenario.switches.of(*role).trimming().is_some();
+    if controlled && roles.iter().any(trims) {
+        let message = "some switches cut packets (overflow = \"trim\") and others keep them whole (pfc): one of the two has to go";
+        r.conflict_at("switch", message);
     }
     roles.into_iter().all(|role| check_quanta(r, scenario, role));
     if scenario.allow_loss && !controlled {

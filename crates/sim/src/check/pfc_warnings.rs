@@ -3,7 +3,7 @@
 use clearway_proto::pfc::quanta::PFC_FRAME;
 use clearway_proto::units::Span;
 
-use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Xoff};
+use crate::model::{Buffer, Pfc, Scenario, SwitchRole, Trimming, Xoff};
 use crate::scenario::key::Shown;
 use crate::scenario::shape::role_name;
 use crate::topology::shape;
@@ -28,7 +28,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
 /// Warns of a threshold that the switch's buffer could not hold.
 fn threshold_above_buffer(scenario: &Scenario, role: SwitchRole, pfc: &Pfc) -> Option<String> {
     let (size, whose) = match scenario.switches.of(role).buffer {
-        Buffer::PerPort(size) => (size, "a port's buffer"),
+        Buffer::PerPort(size) | Buffer::Trimming(Trimming { room: size, .. }) => (size, "a port's buffer"),
         Buffer::Shared { size, .. } => (size, "the switch's buffer"),
     };
     let Xoff::Static(xoff) = pfc.xoff else { return None };

@@ -215,7 +215,7 @@ fn endpoint_target_below_service(scenario: &Scenario, transport: usize) -> Optio
 /// Warns of sprayed packets that are taken for lost: they overtake each other, and the scheme waits for fewer of them
 /// than there are paths.
 fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
-    let sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
+    let sprayed = scenario.transports.iter().filter(|transport| transport.spray.reorders());
     let few = sprayed.map(|transport| (transport, transport.protocol.dup_threshold()));
     let mut few: Vec<_> = few.filter(|(_, threshold)| *threshold < Spray::MOST_PATHS).collect();
     if few.is_empty() {

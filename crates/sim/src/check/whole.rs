@@ -4,7 +4,7 @@ use clearway_proto::units::Bytes;
 
 use super::{arbiter, classes, memory, operations, relays};
 use crate::model::MAX_LINKS;
-use crate::model::{Buffer, Network, Scenario, Spray, Transport};
+use crate::model::{Buffer, Network, Scenario, Spray, Transport, Trimming};
 use crate::scenario::key::Shown;
 use crate::scenario::probe::MAX_PROBES;
 use crate::scenario::reader::Section;
@@ -68,7 +68,7 @@ fn check_links(r: &Section, scenario: &Scenario) {
 
 /// A packet names its path in few bits.
 fn check_sprayed(r: &Section, scenario: &Scenario) {
-    let mut sprayed = scenario.transports.iter().filter(|transport| transport.spray == Spray::Packet);
+    let mut sprayed = scenario.transports.iter().filter(|transport| transport.spray != Spray::Flow);
     let Some(first) = sprayed.next() else { return };
     let paths = most_paths(&scenario.network);
     if paths > Spray::MOST_PATHS {
@@ -77,6 +77,12 @@ fn check_sprayed(r: &Section, scenario: &Scenario) {
             Spray::MOST_PATHS
         );
         r.conflict_at(&format!("transport.{}.spray", first.name), message);
+    }
+    let adaptive = sprayed.chain([first]).find(|transport| transport.spray == Spray::Adaptive);
+    if let Some(transport) = adaptive.filter(|_| scenario.routing.is_some()) {
+        let message = "switches that choose ports by their queues do not route around what is dead: take another value, or \
+                       leave out [routing]";
+        r.conflict_at(&format!("transport.{}.spray", transport.name), message.into());
     }
 }
 
@@ -101,7 +107,9 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
             Buffer::Shared { size, alpha } if alpha < 1.0 => {
                 (Bytes::new((size.get() as f64 * alpha) as u64), "alpha", " (alpha times buffer)")
             }
-            Buffer::Shared { size, .. } | Buffer::PerPort(size) => (size, "buffer", ""),
+            Buffer::Shared { size, .. }
+            | Buffer::PerPort(size)
+            | Buffer::Trimming(Trimming { room: size, .. }) => (size, "buffer", ""),
         };
         if room < frame {
             let own = format!("switch.{}.{key}", role_name(role));

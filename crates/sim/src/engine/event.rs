@@ -114,7 +114,7 @@ impl Frame {
 }
 
 /// Size, hops and flags of a frame in 32 bits: 17 of wire size, 5 of links crossed, 5 of echoed hop count, and
-/// five flags.
+/// five flags. A data frame echoes nothing: there the five bits say whether a switch may cut its payload off, or has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta(pub u32);
 
@@ -135,6 +135,9 @@ impl Meta {
     pub const POOLED: u32 = 1 << 30;
     /// The frame may be marked instead of dropped early.
     pub const ECT: u32 = 1 << 31;
+
+    /// A switch may cut the payload of this data frame off.
+    pub const TRIMMABLE: u32 = (MAX_LINKS - 1) << (SIZE_BITS + HOP_BITS);
 
     /// A frame of `size` bytes on the wire that has crossed no link yet.
     #[inline]
@@ -174,6 +177,29 @@ impl Meta {
     pub fn echoing(self, hops: u32) -> Meta {
         debug_assert!(hops < MAX_LINKS);
         Meta(self.0 | hops << (SIZE_BITS + HOP_BITS))
+    }
+
+    /// Returns whether a switch may cut its payload off.
+    #[inline]
+    pub fn is_trimmable(self) -> bool {
+        self.0 & (Meta::ACK | Meta::TRIMMABLE) == Meta::TRIMMABLE
+    }
+
+    /// Returns this after a switch has cut its payload off, which leaves `size` bytes. What the frame says is then in the pool
+    /// of parcels.
+    #[inline]
+    #[must_use]
+    pub fn trimmed(self, size: u32) -> Meta {
+        debug_assert!(self.is_trimmable() && size < self.size() && self.hop() > 0);
+        let rest = self.0 & !(Meta::TRIMMABLE | (MAX_FRAME - 1));
+        Meta(rest | size).echoing(self.hop()).with(Meta::POOLED)
+    }
+
+    /// Links that it had crossed when a switch cut its payload off; none if none did.
+    #[inline]
+    pub fn trimmed_after(self) -> Option<u32> {
+        let trimmed = !self.contains(Meta::ACK) && self.contains(Meta::POOLED);
+        Some(self.echoed_hops()).filter(|&hops| trimmed && hops > 0 && hops < MAX_LINKS - 1)
     }
 
     /// [`Meta::LAST`] if it is set, or nothing.
@@ -336,6 +362,23 @@ mod tests {
         assert_eq!((event.kind(), event.id(), event.frame()), (Kind::Arrival, MAX_ID - 1, frame));
         assert_eq!((meta.size(), meta.hop(), meta.echoed_hops()), (MAX_FRAME - 1, 2, 31));
         assert_eq!((frame.route(), event.route(), frame.seq()), (7, 7, 9));
+    }
+
+    #[test]
+    fn a_trimmed_frame_keeps_what_is_not_payload() {
+        let whole = Meta::new(4150, Meta::TRIMMABLE | Meta::ECT | Meta::LAST).crossed().crossed();
+        let header = whole.trimmed(64);
+        assert!(whole.is_trimmable() && !header.is_trimmable());
+        assert_eq!((whole.trimmed_after(), header.trimmed_after()), (None, Some(2)));
+        let later = header.crossed();
+        assert_eq!((later.size(), later.hop(), later.trimmed_after()), (64, 3, Some(2)));
+        assert!(later.contains(Meta::ECT | Meta::LAST | Meta::POOLED));
+        // What an acknowledgement echoes means no such thing.
+        let ack = Meta::new(64, Meta::ACK | Meta::POOLED).echoing(31);
+        assert!(
+            !ack.is_trimmable()
+                && Meta::new(64, Meta::ACK | Meta::POOLED).echoing(2).trimmed_after().is_none()
+        );
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The two ends of a flow, each in the domain that owns its host.
 
-use clearway_proto::transport::{Ack, Data};
+use clearway_proto::multipath::{drawn, in_turn, PathFeedback, PathSelector};
+use clearway_proto::transport::{Ack, Data, Header, Nack};
 use clearway_proto::units::Time;
 
 use super::transport::Maker;
 use crate::engine::event::{Frame, Meta};
+use crate::model::Spray;
+use crate::random::mix;
 use crate::schemes::{AnyReceiver, AnySender, Wants};
 
 /// The sending end.
@@ -31,6 +34,8 @@ pub struct SendingEnd {
     pub transport: u16,
     /// It waits for the NIC.
     pub waiting: bool,
+    /// What it remembers of the paths of its packets; none in most.
+    pub selector: Option<Box<PathSelector>>,
     /// It carries writes, or messages of a job: operations that are done when they are acknowledged.
     pub writes: bool,
 }
@@ -49,8 +54,8 @@ impl SendingEnd {
     #[inline(always)]
     pub fn transmit(&mut self, maker: &Maker, now: Time) -> (Frame, Wants) {
         let (data, wants) = self.sender.transmit(now);
-        let flags = if maker.ecn_capable { Meta::ECT } else { 0 } | if data.last { Meta::LAST } else { 0 };
-        let route = if self.routes == 1 { self.route } else { self.one_of_routes(maker.slotted) };
+        let flags = maker.data_flags | if data.last { Meta::LAST } else { 0 };
+        let route = if self.routes == 1 { self.route } else { self.one_of_routes(maker, now) };
         let frame = Frame {
             stamp: data.sent.as_ps(),
             route_seq: u64::from(route) << 32 | u64::from(data.seq),
@@ -60,26 +65,43 @@ impl SendingEnd {
     }
 
     /// The route of the packet that was just sent. A flow whose packets leave in timeslots keeps to one route, unless its
-    /// endpoint says otherwise.
-    fn one_of_routes(&self, slotted: bool) -> u32 {
-        if slotted {
-            self.route + self.draw(crate::random::mix(u64::from(self.flow)))
-        } else {
-            self.spray()
+    /// endpoint says otherwise, and one whose switches choose begins with any.
+    fn one_of_routes(&mut self, maker: &Maker, now: Time) -> u32 {
+        // A packet that is sent again draws anew: by a hash of the flow and of the packets that it has sent.
+        let hash = |this: &SendingEnd| mix(mix(u64::from(this.flow)) ^ this.sender.flight().sent);
+        let path = match &maker.spray {
+            _ if maker.slotted => drawn(mix(u64::from(self.flow)), self.routes),
+            Spray::Flow | Spray::Adaptive => 0,
+            // Random packet spraying (Dixit et al., "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013).
+            Spray::Packet => drawn(hash(self), self.routes),
+            Spray::RoundRobin => {
+                let of_flow = mix(u64::from(self.flow));
+                in_turn(self.sender.flight().sent - 1, self.routes, |cycle| mix(of_flow ^ cycle))
+            }
+            Spray::Reps | Spray::Flowlet => {
+                let random = hash(self);
+                let selector = self.selector.as_mut().expect("such a flow remembers its paths");
+                selector.choose(now, self.routes, random)
+            }
+        };
+        self.route + path
+    }
+
+    /// The timer has run out, the congestion control's or the one for retransmission: which paths are taken, only the latter says.
+    pub fn handle_timeout(&mut self, now: Time) {
+        let Some(selector) = &mut self.selector else { return self.sender.handle_timeout(now) };
+        let before = self.sender.flight().timeouts;
+        self.sender.handle_timeout(now);
+        if self.sender.flight().timeouts > before {
+            selector.handle_timeout(now);
         }
     }
 
-    /// The route of the packet that was just sent: each packet, sent again or not, draws one uniformly from the
-    /// flow's, by a hash of the flow and of the packets that it has sent (random packet spraying: Dixit et al., "On the
-    /// Impact of Packet Spraying in Data Center Networks", INFOCOM 2013).
-    fn spray(&self) -> u32 {
-        let hash = crate::random::mix(crate::random::mix(u64::from(self.flow)) ^ self.sender.flight().sent);
-        self.route + self.draw(hash)
-    }
-
-    /// One of the flow's routes, counted from its first.
-    fn draw(&self, hash: u64) -> u32 {
-        ((u128::from(hash) * u128::from(self.routes)) >> 64) as u32
+    /// Tells what remembers paths what a packet says of the route that it took.
+    pub fn note_path(&mut self, now: Time, route: u32, feedback: PathFeedback) {
+        if let Some(selector) = &mut self.selector {
+            selector.handle_feedback(now, route - self.route, feedback);
+        }
     }
 }
 
@@ -122,6 +144,21 @@ impl ReceivingEnd {
         self.arrived += 1;
         self.route = frame.route();
         self.receiver.handle_data(now, received, &data, frame.meta.contains(Meta::CE), switches as u8)
+    }
+
+    /// Takes the header of a data frame whose payload was cut off; `seq` is the packet's sequence number. Returns what the sender
+    /// is to be told at once.
+    pub fn handle_header(&mut self, now: Time, received: Time, frame: &Frame, seq: u32) -> Option<Nack> {
+        let (sent, last) = (Time::from_ps(frame.stamp), frame.meta.contains(Meta::LAST));
+        let switches = frame.meta.hop() - 1;
+        let header = Header {
+            data: Data { seq, payload: 0, last, sent },
+            hops: switches as u8,
+            last_hop: frame.meta.trimmed_after() == Some(switches),
+        };
+        self.arrived += 1;
+        self.route = frame.route();
+        self.receiver.handle_header(now, received, &header)
     }
 
     /// The next acknowledgement that is due; there is one.

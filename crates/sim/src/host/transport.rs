@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Span};
 
-use crate::model::{Network, Protocol, Transport};
+use crate::engine::event::Meta;
+use crate::model::{Network, Protocol, Spray, Transport};
 use crate::schemes::{AnyReceiver, AnySender, AnyTelemetry};
 
 /// Makes the senders and receivers of one transport of a scenario.
@@ -23,6 +24,10 @@ pub struct Maker {
     pub ack_frame: u32,
     /// Its data may be marked instead of dropped early.
     pub ecn_capable: bool,
+    /// The flags of each of its data frames.
+    pub data_flags: u32,
+    /// Which paths its packets take.
+    pub spray: Spray,
     /// Its packets leave in timeslots.
     pub slotted: bool,
     /// Flows of at most this many bytes send at once even if `slotted`.
@@ -42,6 +47,9 @@ impl Maker {
             overhead,
             ack_frame: transport.ack + network.framing,
             ecn_capable: protocol.ecn_capable(),
+            data_flags: if protocol.ecn_capable() { Meta::ECT } else { 0 }
+                | if protocol.trimmable() { Meta::TRIMMABLE } else { 0 },
+            spray: transport.spray,
             slotted: matches!(protocol, Protocol::Fastpass(_)),
             unscheduled: match protocol {
                 Protocol::Fastpass(params) => u64::from(params.unscheduled) * u64::from(network.mtu),

@@ -42,7 +42,7 @@ pub(crate) use protocol::for_each_scheme;
 pub use protocol::Protocol;
 pub use record::{Record, Timeline};
 pub use scenario::Scenario;
-pub use switch::{Buffer, Ecn, MarkPoint, SwitchKind, SwitchKinds, SwitchRole};
+pub use switch::{Buffer, Ecn, MarkPoint, SwitchKind, SwitchKinds, SwitchRole, Trimming};
 pub use topology::{ListedLink, ListedNode, Topology};
 pub use traffic::{Pattern, Sizes, TraceFlow, Traffic};
 pub use transport::{Spray, Transport};

@@ -24,6 +24,7 @@ macro_rules! for_each_scheme {
             Irn(clearway_proto::baseline::rdma::irn::IrnParams) =
                 "irn", "IRN (SIGCOMM 2018): RDMA that survives loss, in a window of one bandwidth-delay product, with or without DCQCN";
             Hpcc(clearway_proto::baseline::rdma::hpcc::HpccParams) = "hpcc", "HPCC (SIGCOMM 2019): RDMA whose window follows what switches write into its packets";
+            Nscc(clearway_proto::baseline::uec::NsccParams) = "nscc", "NSCC as uet-htsim has it: a window from delay and marks, for switches that trim";
         }
     };
 }
@@ -54,6 +55,11 @@ macro_rules! protocol {
                         <<<$Params as Scheme>::Control as CongestionControl>::Telemetry as Telemetry>::IS_WRITTEN
                     })*
                 }
+            }
+
+            /// See [`Scheme::trimmable`].
+            pub fn trimmable(&self) -> bool {
+                match self { $(Protocol::$Kind(p) => p.trimmable(),)* }
             }
 
             /// See [`Scheme::tracked_packets`].

@@ -78,6 +78,11 @@ impl SwitchKinds {
         SwitchRole::ALL.iter().any(|&role| self.of(role).pfc.is_some())
     }
 
+    /// Returns whether any of them cuts packets.
+    pub fn any_trimming(&self) -> bool {
+        SwitchRole::ALL.iter().any(|&role| self.of(role).trimming().is_some())
+    }
+
     /// The flow control of ports that have a relay inside the switch.
     pub fn relay_inside(&self) -> Option<&Pfc> {
         self.long.pfc.as_ref().filter(|pfc| pfc.relay.is_some())
@@ -107,11 +112,23 @@ pub struct SwitchKind {
     pub pfc: Option<Pfc>,
 }
 
+impl SwitchKind {
+    /// How a port cuts packets for which it has no room; none if it drops them.
+    pub fn trimming(&self) -> Option<&Trimming> {
+        match &self.buffer {
+            Buffer::Trimming(trimming) => Some(trimming),
+            _ => None,
+        }
+    }
+}
+
 /// Where a frame that must wait finds room.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
     /// Each port has its own; the frame in transmission counts until its last bit has left.
     PerPort(Bytes),
+    /// Each port has its own, and cuts packets that find no room down to their headers, which have room of their own.
+    Trimming(Trimming),
     /// All ports of a switch share one: a port, or with classes each of its queues, may hold at most `alpha` times
     /// what is free (dynamic threshold).
     Shared {
@@ -120,6 +137,19 @@ pub enum Buffer {
         /// A queue's share of the free space.
         alpha: f64,
     },
+}
+
+/// What a port does that cuts packets for which it has no room (packet trimming).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trimming {
+    /// Room for what waits in full, with the frame in transmission.
+    pub room: Bytes,
+    /// What a packet weighs on the wire when its payload is cut off.
+    pub size: Bytes,
+    /// Room for headers that wait; acknowledgements wait with them where the network has no classes.
+    pub header_room: Bytes,
+    /// Probability that the last packet that waits is cut instead of the one that comes; in [0, 1].
+    pub tail: f64,
 }
 
 /// When a queue marks frames as having met congestion. What is compared is the queue's length where it is looked at,

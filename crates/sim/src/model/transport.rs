@@ -1,6 +1,7 @@
 //! A named transport: a protocol and what its frames weigh.
 
 use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
+use clearway_proto::multipath::{Flowlet, PathSelector, Reps, FLOWLET_GAP, REPS_FREEZE};
 
 use super::protocol::Protocol;
 
@@ -26,7 +27,7 @@ pub struct Transport {
 impl Transport {
     /// Returns whether the packets of a flow take more than one path.
     pub fn has_several_paths(&self) -> bool {
-        self.spray == Spray::Packet || matches!(self.protocol, Protocol::Fastpass(_))
+        self.spray != Spray::Flow || matches!(self.protocol, Protocol::Fastpass(_))
     }
 
     /// Congestion control of an RDMA transport; `None` of any other.
@@ -50,11 +51,33 @@ pub enum Spray {
     /// All of a flow's packets take one path each way, drawn once.
     #[default]
     Flow,
-    /// Each packet takes one of all, drawn uniformly; there are at most [`Spray::MOST_PATHS`].
+    /// Each packet takes one of all, drawn uniformly; there are at most [`Spray::MOST_PATHS`], as for those that follow.
     Packet,
+    /// Each packet takes the next one.
+    RoundRobin,
+    /// Packets take paths again that were good, and else one of all, drawn uniformly (REPS).
+    Reps,
+    /// Packets that follow each other closely take one path, drawn uniformly.
+    Flowlet,
+    /// Each switch chooses: the port that is soonest free, of those on shortest paths.
+    Adaptive,
 }
 
 impl Spray {
     /// The largest number of shortest paths between two hosts over which packets are sprayed.
     pub const MOST_PATHS: u32 = 1024;
+
+    /// What a flow's sender remembers of its paths; none where it remembers nothing.
+    pub fn selector(self) -> Option<PathSelector> {
+        match self {
+            Spray::Reps => Some(PathSelector::Reps(Reps::new(REPS_FREEZE))),
+            Spray::Flowlet => Some(PathSelector::Flowlet(Flowlet::new(FLOWLET_GAP))),
+            Spray::Flow | Spray::Packet | Spray::RoundRobin | Spray::Adaptive => None,
+        }
+    }
+
+    /// Returns whether packets of a flow overtake each other even where it sends them without pauses.
+    pub fn reorders(self) -> bool {
+        !matches!(self, Spray::Flow | Spray::Flowlet)
+    }
 }

@@ -7,6 +7,10 @@ pub struct PortCounters {
     pub dropped_frames: u64,
     /// Bytes of the frames for which there was no room.
     pub dropped_bytes: u64,
+    /// Packets whose payload was cut off.
+    pub trimmed_frames: u64,
+    /// Bytes that were cut off.
+    pub trimmed_bytes: u64,
     /// Frames marked.
     pub marked_frames: u64,
     /// Frames lost on the link.

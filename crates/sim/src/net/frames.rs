@@ -103,6 +103,20 @@ impl WaitingFrames {
         node.waited()
     }
 
+    /// The last frame of a queue; none if it is empty.
+    pub(super) fn last(&self, queue: FrameQueue) -> Option<Waited> {
+        (!queue.is_empty()).then(|| self.nodes[queue.tail as usize].waited())
+    }
+
+    /// Puts a frame into the place of the last one of a queue that has one, which is given out.
+    pub(super) fn replace_last(&mut self, queue: FrameQueue, frame: Frame, now: u64) -> Waited {
+        let node = &mut self.nodes[queue.tail as usize];
+        let Frame { stamp, route_seq, meta } = frame;
+        let last = node.waited();
+        (node.stamp, node.route_seq, node.meta, node.since) = (stamp, route_seq, meta, now);
+        last
+    }
+
     /// The frames of a queue.
     pub(super) fn iter(&self, queue: FrameQueue) -> impl Iterator<Item = Waited> + '_ {
         let first = self.nodes.get(queue.head as usize);

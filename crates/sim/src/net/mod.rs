@@ -26,3 +26,4 @@ mod switch;
 pub mod switches;
 pub mod timeslots;
 pub mod transmission;
+pub mod trimming;

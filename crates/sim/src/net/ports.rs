@@ -9,7 +9,7 @@ use super::backlog::Departures;
 use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
 use super::link_changes::LinkChanges;
-use super::memory::{Memory, SharedBuffer};
+use super::memory::{Memory, SharedBuffer, Trimming};
 use super::pfc::Overflow;
 use super::plain;
 use super::port::{Port, PortFigures, PortKind};
@@ -34,6 +34,8 @@ pub struct Ports {
     pub(super) rules_of: Vec<u32>,
     pub(super) rules: Vec<Rules>,
     pub(super) memories: Vec<SharedBuffer>,
+    /// What ports do that cut packets for which they have no room.
+    pub(super) trimmings: Vec<Trimming>,
     /// The switches that have ruled ports.
     pub(super) switches: Vec<Switch>,
     /// Ports of switches at which frames wait whose turn no event may tell.
@@ -66,6 +68,7 @@ impl Ports {
             rules_of: Vec::new(),
             rules: Vec::new(),
             memories: Vec::new(),
+            trimmings: Vec::new(),
             switches: Vec::new(),
             behind: Vec::new(),
             next_turn: u64::MAX,
@@ -201,6 +204,16 @@ impl Ports {
             self.rules(at).is_free_for(port, class())
         } else {
             port.busy_until <= now
+        }
+    }
+
+    /// Returns how long a port takes for what is there at `now`, in picoseconds; a ruled one has caught up.
+    pub fn free_in(&self, at: u32, now: u64) -> u64 {
+        let port = self.port(at);
+        let rest = port.busy_until.saturating_sub(now);
+        match self.rules_if_any(at) {
+            Some(rules) => rest + self.transmission(at, rules.waiting),
+            None => rest,
         }
     }
 

@@ -17,12 +17,17 @@ pub enum Next {
     Here(u32),
     /// It has arrived, for the agent in the seat at this place in the domain.
     Agent(u32),
+    /// It takes the port at this place in the domain, unless the switch chooses another route of the same conversation that
+    /// has been the same so far.
+    Choice(u32),
 }
 
 /// The bit that is set in the last step: the frame has arrived.
 const HERE: u32 = 1 << 31;
 /// The bit that is set beside it where an agent receives the frame.
 const AGENT: u32 = 1 << 30;
+/// The bit that is set beside these where the frame has not arrived but its switch chooses.
+const CHOICE: u32 = 1 << 29;
 
 impl Next {
     fn code(self) -> u32 {
@@ -30,6 +35,7 @@ impl Next {
             Next::Port(place) => place,
             Next::Here(place) => HERE | place,
             Next::Agent(place) => HERE | AGENT | place,
+            Next::Choice(place) => HERE | AGENT | CHOICE | place,
         }
     }
 
@@ -39,10 +45,17 @@ impl Next {
             Next::Port(code)
         } else if code & AGENT == 0 {
             Next::Here(code & !HERE)
-        } else {
+        } else if code & CHOICE == 0 {
             Next::Agent(code & !(HERE | AGENT))
+        } else {
+            Next::Choice(code & !(HERE | AGENT | CHOICE))
         }
     }
+}
+
+/// Returns whether this step is the last: the frame has arrived.
+fn is_last(code: u32) -> bool {
+    code & HERE != 0 && code & (AGENT | CHOICE) != AGENT | CHOICE
 }
 
 /// All routes of a run, a line of memory each: the steps there, and the steps back.
@@ -78,7 +91,7 @@ impl Routes {
         for steps in [there, back] {
             assert!(steps.len() <= self.half as usize, "a path longer than the longest");
             let last = steps.last().expect("a path ends somewhere").code();
-            assert!(last & HERE != 0, "a path ends at a stack or an agent");
+            assert!(is_last(last), "a path ends at a stack or an agent");
             self.steps.extend(steps.iter().map(|step| step.code()));
             self.steps.resize(self.steps.len() + self.half as usize - steps.len(), last);
         }
@@ -147,8 +160,25 @@ impl Routes {
     pub fn steps(&self, route: u32, back: bool) -> impl Iterator<Item = Next> + '_ {
         let from = self.line(route, usize::from(back));
         let steps = &self.steps[from..from + self.half as usize];
-        let end = steps.iter().position(|code| code & HERE != 0).map_or(steps.len(), |last| last + 1);
+        let end = steps.iter().position(|&code| is_last(code)).map_or(steps.len(), |last| last + 1);
         steps[..end].iter().map(|&code| Next::of(code))
+    }
+
+    /// The routes of the same conversation that lead over the same ports as `route` up to where a frame now is that has crossed
+    /// `hop` links there, with the port that each takes next. Routes that share a beginning follow each other.
+    pub fn alternatives(&self, route: u32, hop: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let (first, count) = self.of(self.conversation(route));
+        let taken = move |other: u32| {
+            let line = self.line(other, 0);
+            &self.steps[line..line + hop as usize]
+        };
+        let same = move |other: &u32| taken(*other) == taken(route);
+        let before = (first..route).rev().take_while(same).count() as u32;
+        let from = route - before;
+        (from..first + count).take_while(same).map(move |other| {
+            let code = self.steps[self.line(other, 0) + hop as usize];
+            (other, code & !(HERE | AGENT | CHOICE))
+        })
     }
 
     /// Hints that a route will be used.
@@ -177,6 +207,26 @@ mod tests {
         assert_eq!(routes.next(0, frame(1, Meta::ACK)), Next::Agent(2));
         assert_eq!(routes.steps(0, true).collect::<Vec<_>>(), [Next::Port(9), Next::Agent(2)]);
         assert_eq!((routes.of(0), routes.conversation(0)), ((0, 1), 0));
+    }
+
+    #[test]
+    fn a_switch_chooses_among_routes_that_were_the_same_so_far() {
+        let mut routes = Routes::new(4, 2, true);
+        for [second, third] in [[1, 5], [1, 6], [2, 7], [2, 8]] {
+            let there =
+                [Next::Port(0), Next::Choice(second), Next::Choice(third), Next::Port(9), Next::Here(0)];
+            routes.add(&there, &[Next::Port(3), Next::Here(0)]);
+        }
+        routes.end_conversation();
+        routes.add(&[Next::Port(0), Next::Here(0)], &[Next::Port(3), Next::Here(0)]);
+        routes.end_conversation();
+        let at = |route, hop| routes.alternatives(route, hop).collect::<Vec<_>>();
+        assert_eq!(at(2, 1), [(0, 1), (1, 1), (2, 2), (3, 2)]);
+        assert_eq!(at(3, 2), [(2, 7), (3, 8)]);
+        assert_eq!(at(0, 2), [(0, 5), (1, 6)]);
+        assert_eq!(routes.next(2, frame(1, 0)), Next::Choice(2));
+        assert_eq!(routes.end(2, frame(1, 0)), None);
+        assert_eq!(routes.steps(2, false).count(), 5);
     }
 
     #[test]

@@ -30,12 +30,7 @@ impl Ports {
             self.charge(ingress, class, size, now)
         };
         if !admitted {
-            let counters = self.counters.at(at);
-            counters.dropped_frames += 1;
-            counters.dropped_bytes += u64::from(size);
-            let counters = &mut self.rules_mut(at).queues[class].counters;
-            counters.dropped_frames += 1;
-            counters.dropped_bytes += u64::from(size);
+            self.count_drop(at, class, size);
             return None;
         }
         if ingress == NO_PORT {
@@ -59,6 +54,14 @@ impl Ports {
         Some(NO_PORT)
     }
 
+    /// A frame of a class is dropped as a ruled port has no room for it.
+    pub fn count_drop(&mut self, at: u32, class: usize, size: u32) {
+        self.counters.count_drop(at, size);
+        let counters = &mut self.rules_mut(at).queues[class].counters;
+        counters.dropped_frames += 1;
+        counters.dropped_bytes += u64::from(size);
+    }
+
     /// Takes room of the memory of a port, if others share it.
     #[inline(always)]
     fn take_memory(&mut self, at: u32, size: u32) {
@@ -74,6 +77,8 @@ impl Ports {
         match rules.memory {
             Memory::Shared(memory) => self.memories[memory as usize].admits(rules.held_of(port, class), size),
             Memory::Own(capacity) => rules.is_idle(port) || capacity - rules.held(port).min(capacity) >= size,
+            // More is to be asked.
+            Memory::Trimming(_) => false,
         }
     }
 

@@ -1,8 +1,9 @@
 //! What a run's digest covers (version 2): the packet-hops, every flow's completion and counters, every link's
 //! counters, with traffic classes also those of each class at every link, every processor's counters, and when every
 //! operation was issued and done. Where there are probes, also when each of their packets was sent and its round trip. With
-//! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links; with jobs, when their
-//! iterations began and ended; with routes around dead links, what was lost beside them.
+//! Fastpass, also what endpoints and arbiters have counted; with flow control, what it did to links; where packets were cut, how
+//! often and by how much at each link; with jobs, when their iterations began and ended; with routes around dead links, what was
+//! lost beside them.
 
 use clearway_proto::units::Span;
 
@@ -54,6 +55,7 @@ pub fn digest(simulation: &Simulation) -> Digest {
     }
     add_fastpass(&mut digest, simulation);
     add_pauses(&mut digest, simulation);
+    add_trims(&mut digest, simulation);
     digest
 }
 
@@ -86,6 +88,18 @@ fn add_pauses(digest: &mut Digest, simulation: &Simulation) {
     for row in (0..simulation.links()).flat_map(|link| simulation.link_pauses(link)) {
         for count in [row.paused.as_ps(), row.pauses, row.frames, row.lost, row.peak, row.peak_headroom] {
             digest.add(count);
+        }
+    }
+}
+
+/// Adds what ports have cut off packets; nothing where none ever did.
+fn add_trims(digest: &mut Digest, simulation: &Simulation) {
+    for link in 0..simulation.links() {
+        let counters = simulation.port_counters(link);
+        if counters.trimmed_frames > 0 {
+            digest.add(u64::from(link));
+            digest.add(counters.trimmed_frames);
+            digest.add(counters.trimmed_bytes);
         }
     }
 }

@@ -43,6 +43,7 @@ pub(super) struct LinkFigures {
     pub drops: u64,
     pub marks: u64,
     pub fault_losses: u64,
+    pub trims: u64,
 }
 
 impl Measured<'_> {
@@ -166,6 +167,7 @@ impl Measured<'_> {
             drops: counters.dropped_frames - counted_then.dropped_frames,
             marks: counters.marked_frames - counted_then.marked_frames,
             fault_losses: counters.lost_frames - counted_then.lost_frames,
+            trims: counters.trimmed_frames - counted_then.trimmed_frames,
         }
     }
 }

@@ -253,7 +253,7 @@ fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
     let links: Vec<LinkFigures> = (0..measured.simulation.links()).map(|link| measured.link(link)).collect();
     let largest = |value: fn(&LinkFigures) -> f64| links.iter().map(value).fold(0.0, f64::max);
     let total = |value: fn(&LinkFigures) -> u64| Value::Integer(links.iter().map(value).sum());
-    vec![
+    let mut figures = vec![
         entry("utilisation_max", float(Some(largest(|l| l.utilisation)), NO_TIME)),
         entry("queue_mean_bytes", float(Some(largest(|l| l.queue_mean_bytes)), NO_TIME)),
         entry(
@@ -263,7 +263,11 @@ fn link_figures(measured: &Measured) -> Vec<(String, Value)> {
         entry("drops", total(|l| l.drops)),
         entry("marks", total(|l| l.marks)),
         entry("fault_losses", total(|l| l.fault_losses)),
-    ]
+    ];
+    if measured.scenario.switches.any_trimming() {
+        figures.push(entry("trims", total(|l| l.trims)));
+    }
+    figures
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -25,7 +25,7 @@ pub fn flow_row_bytes(name: usize) -> f64 {
 
 /// Memory in bytes for a row of [`links`], and for the figures that it is made of.
 pub fn link_row_bytes(shape: &dyn Shape) -> f64 {
-    link_text_bytes(shape) + NUMBER * 10.0 + size_of::<LinkFigures>() as f64
+    link_text_bytes(shape) + NUMBER * 11.0 + size_of::<LinkFigures>() as f64
 }
 
 /// Returns the memory in bytes for a row of [`link_classes`], if the class's name has `name` characters.
@@ -163,6 +163,9 @@ table! {
         marks: Measured,
         /// Frames lost on the link by a `[[fault]]`.
         fault_losses: Measured,
+        /// Packets of which the port cut the payload off, as there was no room for it. No such column where no
+        /// switch has `overflow = "trim"`.
+        trims: Measured,
     }
 }
 
@@ -174,7 +177,7 @@ pub(super) fn links(measured: &Measured) -> Table {
     let floats = |value: fn(&LinkFigures) -> f64| Column::Floats(links.iter().map(value).collect());
     let graph = simulation.graph();
     let names = Texts::new(graph.link_names(), (0..links.len() as u32).collect());
-    Links {
+    let mut table = Links {
         link: Column::Texts(names),
         rate_gbps: Column::Floats(graph.links().iter().map(|l| l.rate.as_bps() as f64 / 1e9).collect()),
         delay_us: Column::Floats(graph.links().iter().map(|l| l.delay.as_us_f64()).collect()),
@@ -186,8 +189,13 @@ pub(super) fn links(measured: &Measured) -> Table {
         drops: integers(|l| l.drops),
         marks: integers(|l| l.marks),
         fault_losses: integers(|l| l.fault_losses),
+        trims: integers(|l| l.trims),
     }
-    .table()
+    .table();
+    if !measured.scenario.switches.any_trimming() {
+        table.columns.pop();
+    }
+    table
 }
 
 table! {

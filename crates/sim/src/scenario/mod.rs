@@ -40,6 +40,7 @@ mod trace;
 pub(crate) mod traffic;
 mod training;
 pub(crate) mod transport;
+mod trimming;
 pub(crate) mod units;
 
 use std::path::Path;

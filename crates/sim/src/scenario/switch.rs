@@ -6,7 +6,8 @@ use super::key::{Key, Shown};
 use super::pfc;
 use super::reader::Section;
 use super::shape::{role_name, MAX_BYTES};
-use crate::model::{Buffer, Ecn, MarkPoint, Network, SwitchKind, SwitchKinds, SwitchRole, Xoff};
+use super::trimming;
+use crate::model::{Buffer, Ecn, MarkPoint, Network, SwitchKind, SwitchKinds, SwitchRole, Trimming, Xoff};
 use crate::topology::shape;
 
 #[derive(Clone, Copy)]
@@ -67,7 +68,7 @@ fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
     let sharing =
         r.choice("sharing", doc, Some("port"), &[("port", Sharing::Port), ("shared", Sharing::Shared)]);
     let buffer = match sharing {
-        Sharing::Port => Buffer::PerPort(size),
+        Sharing::Port => trimming::read(r, size).map_or(Buffer::PerPort(size), Buffer::Trimming),
         Sharing::Shared => {
             let doc = "A port, or a class at a port, may hold this many times what is free of the buffer.";
             let alpha = Key::new("alpha", doc, 0.001..=1000.0);
@@ -78,14 +79,17 @@ fn read_kind(r: &mut Section, role: Option<SwitchRole>) -> SwitchKind {
         "When a queue marks congestion: never, above a threshold, or with a probability that rises (RED).";
     let marking = r.choice("ecn", doc, Some("off"), MARKINGS);
     let ecn = read_marking(r, marking);
-    let kind = SwitchKind { buffer, ecn, pfc: pfc::read(r, buffer, role) };
+    // What is cut cannot be kept whole.
+    let pfc = if matches!(buffer, Buffer::Trimming(_)) { None } else { pfc::read(r, buffer, role) };
+    let kind = SwitchKind { buffer, ecn, pfc };
     check_thresholds(r, &kind.ecn, longest_queue(&kind));
     kind
 }
 
 /// What a queue of such a switch can hold at most, as far as it is known here.
 pub(crate) fn longest_queue(kind: &SwitchKind) -> Bytes {
-    let (Buffer::PerPort(size) | Buffer::Shared { size, .. }) = kind.buffer;
+    let (Buffer::PerPort(size) | Buffer::Trimming(Trimming { room: size, .. }) | Buffer::Shared { size, .. }) =
+        kind.buffer;
     match &kind.pfc {
         // Beside the buffer lossless frames have the accounts of all links.
         Some(pfc) if matches!(pfc.xoff, Xoff::Static(_)) => MAX_BYTES,

@@ -11,9 +11,17 @@ use super::parameters;
 use super::reader::Section;
 use crate::model::{for_each_scheme, Network, Protocol, Spray, TrafficClass, Transport};
 
-const SPRAY: &str = "Which of the shortest paths packets take: all of a flow's one, or each packet one of all. Packets on several paths \
-                     overtake each other.";
-const SPRAYS: &[(&str, Spray)] = &[("flow", Spray::Flow), ("packet", Spray::Packet)];
+const SPRAY: &str = "Which of the shortest paths packets take: all of a flow's one; each packet one of all at random, or in turn; one that \
+                     was good again (REPS); one for packets that follow each other closely (flowlet); or at each switch the port \
+                     that is soonest free (adaptive). Packets on several paths overtake each other.";
+const SPRAYS: &[(&str, Spray)] = &[
+    ("flow", Spray::Flow),
+    ("packet", Spray::Packet),
+    ("round_robin", Spray::RoundRobin),
+    ("reps", Spray::Reps),
+    ("flowlet", Spray::Flowlet),
+    ("adaptive", Spray::Adaptive),
+];
 
 /// Reads the keys of one scheme: its parameters, and what its data frames carry by default.
 type Reader = fn(&mut Section) -> (Protocol, Bytes);

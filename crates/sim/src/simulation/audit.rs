@@ -201,7 +201,10 @@ impl Simulation {
             );
             went[link.from as usize].add(
                 port.sent_frames + counters.dropped_frames + port.waiting_frames,
-                port.sent_bytes + counters.dropped_bytes + u64::from(port.waiting_bytes),
+                port.sent_bytes
+                    + counters.dropped_bytes
+                    + counters.trimmed_bytes
+                    + u64::from(port.waiting_bytes),
             );
         }
         for (node, sent, taken) in self.by_agents(|_| true) {

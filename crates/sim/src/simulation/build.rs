@@ -31,7 +31,7 @@ use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::{Maker, NewSenders};
-use crate::model::{FlowOrder, HostKind, Probe, Scenario, Timestamps};
+use crate::model::{FlowOrder, HostKind, Probe, Scenario, Spray, SwitchRole, Timestamps};
 use crate::net::pfc::PAUSE_BYTES;
 use crate::net::port::Port;
 use crate::random::Entity;
@@ -69,6 +69,8 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
         windows: Windows::new(look_ahead(&graph, &makers, scenario)),
         longest_frame: scenario.longest_frame(),
         splits_rtt: !scenario.hosts.all_ideal(),
+        watches_acks: !scenario.hosts.all_ideal()
+            || scenario.transports.iter().any(|transport| transport.spray.selector().is_some()),
         classes_of: classes_of(scenario, &specs, control.as_ref()),
         classes: scenario.classes.len(),
         jobs: job_plans(scenario, &specs, &partition),
@@ -91,7 +93,9 @@ fn look_ahead(graph: &Graph, makers: &[Maker], scenario: &Scenario) -> u64 {
     let of_probes = scenario.probes.iter().map(|probe| probe.bytes.get());
     let of_control = scenario.arbiters.iter().map(|_| LEAST_CONTROL);
     let of_pauses = scenario.switches.any_pfc().then_some(u64::from(PAUSE_BYTES));
-    let all = of_flows.chain(of_probes).chain(of_control).chain(of_pauses);
+    let of_headers = SwitchRole::ALL.iter().filter_map(|&role| scenario.switches.of(role).trimming());
+    let of_headers = of_headers.map(|trimming| trimming.size.get());
+    let all = of_flows.chain(of_probes).chain(of_headers).chain(of_control).chain(of_pauses);
     let smallest = Bytes::new(all.min().unwrap_or(1));
     let quickest =
         graph.links().iter().map(|link| (link.delay + link.rate.transmission(smallest)).as_ps()).min();
@@ -194,13 +198,17 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuild
     let ports = builder.ports(number, &mut exits);
     let (mut hosts, mut processors, mut all_clocks) = (Vec::new(), Vec::new(), Vec::new());
     let costs: Vec<Option<Costs>> = scenario.hosts.kinds.iter().map(|kind| Costs::of(&kind.model)).collect();
+    let chooses = scenario.transports.iter().any(|transport| transport.spray == Spray::Adaptive);
     let mut states = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let is_host = node < plan.graph.host_count();
         let ruled = |&link: &u32| ports.port(plan.partition.port(link).at).intersects(Port::RULED);
         states.push(NodeState {
             host: if is_host { hosts.len() as u32 } else { NONE },
-            forwards: !is_host && plan.forwarding.is_none() && !plan.graph.outgoing(node).iter().any(ruled),
+            forwards: !is_host
+                && plan.forwarding.is_none()
+                && !plan.graph.outgoing(node).iter().any(ruled)
+                && !chooses,
         });
         if is_host {
             let kind = scenario.hosts.index_of(node);
@@ -313,6 +321,7 @@ fn add_sender(domain: &mut Domain, plan: &Plan, flow: u32, spec: &FlowSpec, send
         next_waiting: NO_FLOW,
         transport: spec.transport as u16,
         waiting: false,
+        selector: plan.makers[spec.transport as usize].spray.selector().map(Box::new),
         writes: spec.demand.part() == Some(Part::Writes) || spec.demand == Demand::Messages,
     });
 }

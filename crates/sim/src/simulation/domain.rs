@@ -212,6 +212,7 @@ impl Domain {
                 let event = self.out.calendar.release(slot);
                 self.tell_agent(plan, seat, &event.frame());
             }
+            Next::Choice(_) => self.fabric.pass_on_by_choice(plan, &mut self.out, slot),
             Next::Here(_) => unreachable!("a switch has no stack"),
         }
     }

@@ -191,6 +191,17 @@ impl Hosts {
         }
     }
 
+    /// When a packet was sent and when what is said of it arrived at the NIC, as this host's clocks have them.
+    pub fn nack_as_read(&mut self, host: u32, now: Time, received: Time, echo: Time) -> (Time, Time) {
+        match self.all[host as usize].clocks {
+            NONE => (echo, received),
+            clocks => {
+                let stamps = self.clocks[clocks as usize].stamps(now, echo, received);
+                (stamps.echo, stamps.received)
+            }
+        }
+    }
+
     #[inline]
     pub fn arm_pace(&mut self, out: &mut Out, end: u32, at: Time) {
         let sender = &mut self.senders[end as usize];

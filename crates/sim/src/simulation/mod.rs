@@ -1,5 +1,6 @@
 //! The simulator proper: domains that take their events in order and let ports, senders and receivers act on them.
 
+mod adaptive;
 mod agent_events;
 mod agents;
 pub(crate) mod arbitration;
@@ -51,6 +52,7 @@ mod telemetry;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod trimming;
 mod view;
 
 pub use job_spans::JobSpan;

@@ -2,7 +2,7 @@
 
 use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::fastpass::receipts::SlotHeader;
-use clearway_proto::transport::Ack;
+use clearway_proto::transport::{Ack, Nack};
 
 use crate::schemes::AnyTelemetry;
 
@@ -20,6 +20,10 @@ pub enum Parcel {
     Slotted(Box<(SlotHeader, Said)>),
     /// What switches have written into a data frame on its way, or what its acknowledgement gives back.
     Told(Box<Told>),
+    /// The sequence number of a packet whose payload a switch has cut off.
+    Trimmed(u32),
+    /// What a receiver says of such a packet.
+    Nack(Nack),
 }
 
 /// Telemetry, and what else its frame says.
@@ -126,7 +130,7 @@ impl Parcels {
     pub fn take_ack(&mut self, place: u32) -> Ack {
         match self.take(place) {
             Parcel::Ack(ack) => ack,
-            Parcel::Control(_) | Parcel::Slotted(_) | Parcel::Told(_) => {
+            _ => {
                 unreachable!("it waits for a slot as an acknowledgement")
             }
         }
@@ -136,7 +140,7 @@ impl Parcels {
     pub fn take_control(&mut self, place: u32) -> Packet {
         match self.take(place) {
             Parcel::Control(packet) => *packet,
-            Parcel::Ack(_) | Parcel::Slotted(_) | Parcel::Told(_) => {
+            _ => {
                 unreachable!("a control frame has a control packet for its parcel")
             }
         }

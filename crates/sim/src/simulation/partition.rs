@@ -111,7 +111,7 @@ impl Partition {
         let mut node = from;
         let mut links = Vec::new();
         for step in steps {
-            if let Next::Port(port) = step {
+            if let Next::Port(port) | Next::Choice(port) = step {
                 let link = self.links_in[self.node(node).domain as usize][port as usize];
                 node = graph.link(link).to;
                 links.push(link);

@@ -56,6 +56,8 @@ pub struct Plan {
     pub longest_frame: Bytes,
     /// Work takes time at some host, so round-trip times have a part that was spent in hosts.
     pub splits_rtt: bool,
+    /// More is to be learned from acknowledgements than their senders do: how round trips split, or which paths are good.
+    pub watches_acks: bool,
     /// Traffic classes; 0 where the network knows none.
     pub classes: usize,
     /// For each conversation the class of its data and of its acknowledgements; empty where there are no classes.
@@ -130,7 +132,9 @@ impl Plan {
     /// The payload of a frame of a flow, in bytes.
     pub fn payload(&self, transport: usize, frame: &Frame) -> u32 {
         let maker = &self.makers[transport];
-        frame.meta.size() - if frame.meta.contains(Meta::ACK) { maker.ack_frame } else { maker.overhead }
+        let rest = if frame.meta.contains(Meta::ACK) { maker.ack_frame } else { maker.overhead };
+        // A header alone may weigh less than it did before its payload.
+        frame.meta.size().saturating_sub(rest)
     }
 
     /// The links from a flow's sender to its receiver, on each of its routes: the rate and the delay of each.

@@ -11,12 +11,13 @@ use super::outbox::Exits;
 use super::plan::Plan;
 use crate::engine::event::MAX_FRAME;
 use crate::model::{
-    Buffer, Ecn, Fault, LinkEffect, MarkPoint, Outage, Scenario, SwitchKind, SwitchRole, TrafficClass, Xoff,
+    self, Buffer, Ecn, Fault, LinkEffect, MarkPoint, Outage, Scenario, SwitchKind, SwitchRole, TrafficClass,
+    Xoff,
 };
 use crate::net::link_changes::LinkChanges;
 use crate::net::loss::{Damage, Loss, LossWindow};
 use crate::net::marking::{Marking, RedMarking};
-use crate::net::memory::{Memory, SharedBuffer};
+use crate::net::memory::{Memory, SharedBuffer, Trimming};
 use crate::net::pfc::Pfc;
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
@@ -173,13 +174,14 @@ impl<'a> PortBuilder<'a> {
         let control = self.control();
         let switch = control.switch(link);
         let shared = switch.is_some_and(|switch| matches!(switch.buffer, Buffer::Shared { .. }));
+        let trimming = switch.and_then(SwitchKind::trimming);
         let random = switch.is_some_and(|switch| matches!(switch.ecn, Ecn::Red { .. }));
         let faults = self.faults.get(&link);
         let controlled = self.pauses(link) || self.pauses(link ^ 1) || self.leaves_accounts(link);
         // Hosts write no telemetry: how much they send they know themselves.
         let writes = switch.is_some() && self.scenario.has_telemetry();
         let is_whole = faults.is_none() && !self.rates.contains_key(&link);
-        let is_plain = !shared && !random && is_whole && !controlled && !writes;
+        let is_plain = !shared && trimming.is_none() && !random && is_whole && !controlled && !writes;
         if self.scenario.classes.is_empty() && is_plain {
             return None;
         }
@@ -190,9 +192,15 @@ impl<'a> PortBuilder<'a> {
                 Memory::Shared(*of_nodes.memories.entry(node).or_insert_with(|| ports.add_memory(memory)))
             }
             Some(Buffer::PerPort(size)) => Memory::Own(up_to_4_gb(size)),
+            Some(Buffer::Trimming(of)) => Memory::Trimming(ports.add_trimming(self.trimming(link, &of))),
             None => Memory::Own(u32::MAX),
         };
-        let markings = (0..self.classes.len()).map(|class| self.marking(link, class, switch)).collect();
+        let mut markings: Vec<Marking> =
+            (0..self.plan.queues()).map(|class| self.marking(link, class, switch)).collect();
+        if trimming.is_some() {
+            // Headers are marked nowhere.
+            markings.push(Marking::NONE);
+        }
         let mut rules = Rules::new(Scheduler::new(&self.classes), markings, memory);
         if let Some(windows) = faults {
             let stream = Stream::new(self.scenario.seed, Entity::LinkLoss, u64::from(link));
@@ -289,6 +297,17 @@ impl<'a> PortBuilder<'a> {
         relay::params(pfc, &self.control().lossless_link(fibre, pfc), headroom, priorities)
     }
 
+    /// Returns how the port that feeds a link cuts packets.
+    fn trimming(&self, link: u32, of: &model::Trimming) -> Trimming {
+        Trimming {
+            room: up_to_4_gb(of.room),
+            size: of.size.get() as u32,
+            header_room: up_to_4_gb(of.header_room),
+            tail: of.tail,
+            stream: Stream::new(self.scenario.seed, Entity::Trimming, u64::from(link)),
+        }
+    }
+
     /// Returns how a class marks at the port of a switch that feeds a link. No two queues share a random stream.
     fn marking(&self, link: u32, class: usize, switch: Option<&SwitchKind>) -> Marking {
         let Some(switch) = switch else { return Marking::NONE };
@@ -306,8 +325,20 @@ impl<'a> PortBuilder<'a> {
     }
 }
 
-/// Returns how each class of a scenario is served; one class where it has none.
+/// Returns how each class of a scenario is served; one class where it has none. Where ports cut packets the headers come last,
+/// and go before all else.
 fn classes(scenario: &Scenario) -> Vec<Rule> {
+    let mut rules = rules_of_classes(scenario);
+    if scenario.switches.any_trimming() {
+        for rule in &mut rules {
+            rule.level += 1;
+        }
+        rules.push(Rule { level: 0, weight: 1 });
+    }
+    rules
+}
+
+fn rules_of_classes(scenario: &Scenario) -> Vec<Rule> {
     if scenario.classes.is_empty() {
         return vec![Rule { level: 0, weight: 1 }];
     }
@@ -322,7 +353,9 @@ fn classes(scenario: &Scenario) -> Vec<Rule> {
 /// acknowledgements far heavier than the packets that they answer find none.
 fn port_kind(rate: Rate, delay: Span, switch: Option<&SwitchKind>) -> PortKind {
     let capacity = match switch.map(|switch| switch.buffer) {
-        Some(Buffer::PerPort(size)) => up_to_4_gb(size),
+        Some(Buffer::PerPort(size) | Buffer::Trimming(model::Trimming { room: size, .. })) => {
+            up_to_4_gb(size)
+        }
         Some(Buffer::Shared { .. }) | None => u32::MAX,
     };
     let mut kind = PortKind::new(rate, delay, capacity);

@@ -8,7 +8,7 @@ use super::footprint::CONTROL_WAYS;
 use super::partition::Partition;
 use super::plan::ProbePlan;
 use crate::model::MAX_LINKS;
-use crate::model::{Scenario, Transport};
+use crate::model::{Scenario, Spray, Transport};
 use crate::net::routes::{Next, Routes};
 use crate::random::{in_table, Entity, Stream};
 use crate::topology::routing::{path_between, Router};
@@ -56,8 +56,12 @@ impl RoutePlanner<'_> {
             *index += 1;
             let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
             if self.scenario.transports[spec.transport as usize].has_several_paths() {
+                let adaptive = self.scenario.transports[spec.transport as usize].spray == Spray::Adaptive;
                 router.each_path(spec.from, spec.to, |links| {
                     self.partition.steps(links, ends[0], &mut there);
+                    if adaptive {
+                        choose_upwards(&mut there);
+                    }
                     // A link's way back is its number with the last bit flipped.
                     let home: Vec<u32> = links.iter().rev().map(|link| link ^ 1).collect();
                     self.partition.steps(&home, ends[1], &mut back);
@@ -126,6 +130,16 @@ impl RoutePlanner<'_> {
             AgentPaths { seats, paths }
         });
         of_probes.chain(of_control).collect()
+    }
+}
+
+/// Lets switches choose at each step but the first, which is the NIC's, and the last link, to which there is no alternative.
+fn choose_upwards(there: &mut [Next]) {
+    let last_link = there.len() - 2;
+    for step in there.iter_mut().take(last_link).skip(1) {
+        if let Next::Port(port) = *step {
+            *step = Next::Choice(port);
+        }
     }
 }
 

@@ -71,6 +71,9 @@ impl Fabric {
     ) {
         let size = frame.meta.size();
         self.catch_up(plan, out, at, out.now);
+        if self.ports.trims(at) {
+            return self.offer_to_trimming(plan, out, at, class, frame);
+        }
         if self.ports.has_account(ingress, class) {
             self.count_account(plan, out, ingress);
         } else {
@@ -85,7 +88,15 @@ impl Fabric {
 
     /// A frame for which there is room comes to a ruled port.
     #[inline(never)]
-    fn join(&mut self, plan: &Plan, out: &mut Out, at: u32, class: usize, mut frame: Frame, ingress: u32) {
+    pub(super) fn join(
+        &mut self,
+        plan: &Plan,
+        out: &mut Out,
+        at: u32,
+        class: usize,
+        mut frame: Frame,
+        ingress: u32,
+    ) {
         if let Joined::Begun(leaves) = self.ports.join(at, class, &mut frame, ingress, out.now) {
             self.send_transmitted(plan, out, at, &Transmission { frame, leaves });
         }

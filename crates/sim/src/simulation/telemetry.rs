@@ -67,7 +67,7 @@ impl Domain {
                 let now = self.out.time();
                 self.hosts.senders[end as usize].sender.handle_telemetry(now, &ack, &told.telemetry);
                 self.out.parcels.keep(told);
-                self.acknowledge(plan, host, end, ack, received);
+                self.acknowledge_pooled(plan, host, end, frame.route(), ack, received);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The ends of flows at a host: what arrives is handed to the machines, and what they then want is seen to.
 
 use clearway_proto::machine::Readiness;
+use clearway_proto::multipath::PathFeedback;
 use clearway_proto::transport::{Ack, Notice};
 use clearway_proto::units::Time;
 
@@ -20,6 +21,9 @@ impl Domain {
             self.take_pooled(plan, host, end, frame, received);
         } else if frame.meta.contains(Meta::ACK) {
             let ack = plain_ack(frame);
+            if plan.watches_acks {
+                self.watch_ack(plan, end, frame.route(), &ack, received);
+            }
             self.acknowledge(plan, host, end, ack, received);
         } else {
             self.receive_data(plan, host, end, frame, received);
@@ -37,11 +41,13 @@ impl Domain {
                 said
             }
             Parcel::Told(told) => return self.take_told(plan, host, end, frame, received, told),
+            Parcel::Trimmed(seq) => return self.take_header_alone(plan, host, end, frame, seq, received),
+            Parcel::Nack(nack) => return self.take_nack(plan, host, end, frame.route(), nack, received),
             Parcel::Control(_) => unreachable!("a flow's frame has no control packet for its parcel"),
         };
         match said {
             Said::Ack(ack) if ack.is_notification() => self.notify(plan, host, end),
-            Said::Ack(ack) => self.acknowledge(plan, host, end, ack, received),
+            Said::Ack(ack) => self.acknowledge_pooled(plan, host, end, frame.route(), ack, received),
             Said::Seq(seq) => {
                 let route_seq = u64::from(frame.route()) << 32 | u64::from(seq);
                 let frame = Frame { route_seq, meta: frame.meta.without(Meta::POOLED), ..*frame };
@@ -68,7 +74,7 @@ impl Domain {
 
     /// Sends the acknowledgements that are due. `last` is the flag of a packet just taken that ends a message.
     #[inline(always)]
-    fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
+    pub(super) fn send_acks(&mut self, plan: &Plan, host: u32, end: u32, last: u32) {
         if self.hosts.receivers[end as usize].receiver.is_due() {
             self.send_ack(plan, host, end, last);
         }
@@ -131,7 +137,7 @@ impl Domain {
 
     /// An acknowledgement leaves its host's stack.
     #[inline(always)]
-    fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
+    pub(super) fn release(&mut self, plan: &Plan, host: u32, end: u32, ack: Frame) {
         let state = &self.hosts.all[host as usize];
         if state.has_but_a_nic() {
             let nic = state.nic;
@@ -152,14 +158,11 @@ impl Domain {
     #[inline(never)]
     pub(super) fn acknowledge(&mut self, plan: &Plan, host: u32, end: u32, mut ack: Ack, received: Time) {
         let now = self.out.time();
-        let (rtt, here) = (now.since(ack.echo), now.since(received));
+        let rtt = now.since(ack.echo);
         let received = self.hosts.stamps_as_read(host, now, received, &mut ack);
         let sender = &mut self.hosts.senders[end as usize];
         let counters = &mut self.out.counters[sender.transport as usize];
         counters.rtt.record(rtt);
-        if plan.splits_rtt {
-            counters.split_rtt(rtt, ack.remote_queuing() + here);
-        }
         sender.acks += 1;
         let (completed, wants) = sender.sender.handle_ack(now, received, &ack);
         let waits = sender.waiting;
@@ -168,6 +171,36 @@ impl Domain {
             return self.serve(plan, host, end);
         }
         self.serve_wants(plan, host, end, waits, wants);
+    }
+
+    /// An acknowledgement that says more than fits an event has reached the sender by the way back of a route.
+    pub(super) fn acknowledge_pooled(
+        &mut self,
+        plan: &Plan,
+        host: u32,
+        end: u32,
+        route: u32,
+        ack: Ack,
+        received: Time,
+    ) {
+        if plan.watches_acks {
+            self.watch_ack(plan, end, route, &ack, received);
+        }
+        self.acknowledge(plan, host, end, ack, received);
+    }
+
+    /// Learns what a sender does not learn itself from an acknowledgement: how its round trip splits, and of the path that its
+    /// packet took.
+    #[inline(never)]
+    fn watch_ack(&mut self, plan: &Plan, end: u32, route: u32, ack: &Ack, received: Time) {
+        let now = self.out.time();
+        let sender = &mut self.hosts.senders[end as usize];
+        if plan.splits_rtt {
+            let in_hosts = ack.remote_queuing() + now.since(received);
+            self.out.counters[sender.transport as usize].split_rtt(now.since(ack.echo), in_hosts);
+        }
+        let marked = ack.congestion_experienced;
+        sender.note_path(now, route, if marked { PathFeedback::Marked } else { PathFeedback::Good });
     }
 
     /// A congestion notification has reached the sender. It is counted among the acknowledgements, whose way it takes, and
@@ -222,7 +255,7 @@ impl Domain {
                     sender.timer_at = Time::ZERO;
                     return;
                 }
-                sender.sender.handle_timeout(now);
+                sender.handle_timeout(now);
                 self.serve(plan, host, end);
             }
             _ => self.hosts.arm_timer(&mut self.out, end),

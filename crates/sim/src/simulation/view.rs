@@ -96,7 +96,13 @@ impl Simulation {
     pub fn port_classes(&self, link: u32) -> &[ClassQueue] {
         let (domain, at) = self.domain_of_port(link);
         let rules = domain.fabric.ports.rules_if_any(at).filter(|_| self.plan.classes > 0);
-        rules.map_or(&[], |rules| rules.queues())
+        rules.map_or(&[], |rules| &rules.queues()[..self.plan.classes])
+    }
+
+    /// The queue of headers of a port that cuts packets.
+    pub(super) fn header_queue(&self, link: u32) -> Option<&ClassQueue> {
+        let (domain, at) = self.domain_of_port(link);
+        domain.fabric.ports.rules_if_any(at)?.queues().get(self.plan.queues())
     }
 
     /// Bytes that a port has put on its link: of the frame in transmission only what has left.

@@ -32,12 +32,23 @@ pub struct HpccParams {
     pub rto: Span,
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets, with selective repeat. RoCE's.
     pub reach: u32,
+    /// Packets that must have arrived above a hole before it counts as lost, with selective repeat. RoCE's.
+    pub dup_threshold: u32,
 }
 
 impl Default for HpccParams {
     fn default() -> HpccParams {
-        let RoceParams { recovery, rto, reach, .. } = RoceParams::default();
-        HpccParams { eta: 0.95, max_stage: 5, wai: Bytes::new(80), base_rtt: None, recovery, rto, reach }
+        let RoceParams { recovery, rto, reach, dup_threshold, .. } = RoceParams::default();
+        HpccParams {
+            eta: 0.95,
+            max_stage: 5,
+            wai: Bytes::new(80),
+            base_rtt: None,
+            recovery,
+            rto,
+            reach,
+            dup_threshold,
+        }
     }
 }
 
@@ -61,11 +72,14 @@ impl Parameters for HpccParams {
             recovery: r.choice("recovery", RECOVERY, RECOVERIES, d.recovery),
             rto: r.value(&common::rto(), d.rto),
             reach: r.value(&common::reach(), d.reach),
+            dup_threshold: r.value(&common::dup_threshold(), d.dup_threshold),
         }
     }
 
     fn conflicts(&self) -> Vec<Conflict> {
-        common::check_reach(self.reach)
+        let mut conflicts = common::check_reach(self.reach);
+        conflicts.extend(self.recovery.check_threshold(self.dup_threshold));
+        conflicts
     }
 }
 
@@ -99,6 +113,10 @@ impl Scheme for HpccParams {
 
     fn tracked_packets(&self) -> u32 {
         self.recovery.tracked_packets(self.reach)
+    }
+
+    fn dup_threshold(&self) -> u32 {
+        self.dup_threshold
     }
 
     fn recovery(&self) -> RoceRecovery {

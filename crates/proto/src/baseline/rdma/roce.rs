@@ -43,6 +43,13 @@ impl RecoveryKind {
         }
     }
 
+    /// The conflict of a threshold that nothing reads.
+    pub(super) fn check_threshold(self, dup_threshold: u32) -> Option<Conflict> {
+        let unread = self == RecoveryKind::GoBackN && dup_threshold != 1;
+        let (threshold, recovery) = (("dup_threshold", dup_threshold), ("recovery", "go_back_n"));
+        unread.then(|| Conflict::between(threshold, "needs selective_repeat in place of", recovery))
+    }
+
     /// The recovery of a sender whose packets are all under way.
     pub(super) fn recovery(self, reach: u32, dup_threshold: u32) -> RoceRecovery {
         match self {
@@ -80,6 +87,9 @@ pub struct RoceParams {
     /// How far ahead of the lowest unacknowledged packet a sender may be, in packets, with selective repeat. A power of two;
     /// 65536.
     pub reach: u32,
+    /// Packets that must have arrived above a hole before it counts as lost, with selective repeat. 1, as a flow keeps to one path;
+    /// more where its packets take several.
+    pub dup_threshold: u32,
     /// The congestion control.
     pub congestion: CongestionParams,
 }
@@ -91,6 +101,7 @@ impl Default for RoceParams {
             window: None,
             rto: Span::from_ns(4096 << 14),
             reach: 65_536,
+            dup_threshold: 1,
             congestion: CongestionParams::default(),
         }
     }
@@ -106,6 +117,7 @@ impl Parameters for RoceParams {
             window: r.optional(&common::fixed_window(), "no limit").or(d.window),
             rto: r.value(&common::rto(), d.rto),
             reach: r.value(&common::reach(), d.reach),
+            dup_threshold: r.value(&common::dup_threshold(), d.dup_threshold),
             congestion: CongestionParams::read(r, &d.congestion),
         }
     }
@@ -116,6 +128,7 @@ impl Parameters for RoceParams {
         if let Some(window) = self.window.filter(|window| selective && *window > self.reach) {
             conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
         }
+        conflicts.extend(self.recovery.check_threshold(self.dup_threshold));
         if self.congestion.scale_window && self.window.is_none() {
             conflicts.push(Conflict::alone("scale_window", &true, "needs a window"));
         }
@@ -153,8 +166,12 @@ impl Scheme for RoceParams {
         f64::from(self.window.unwrap_or(self.reach()))
     }
 
+    fn dup_threshold(&self) -> u32 {
+        self.dup_threshold
+    }
+
     fn recovery(&self) -> RoceRecovery {
-        self.recovery.recovery(self.reach, self.dup_threshold())
+        self.recovery.recovery(self.reach, self.dup_threshold)
     }
 
     fn receiver(&self) -> RdmaReceiver {

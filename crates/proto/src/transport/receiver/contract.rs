@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use crate::machine::Readiness;
-use crate::transport::{Ack, Data};
+use crate::transport::{Ack, Data, Nack};
 use crate::units::Time;
 
 /// What a data packet was to the receiver.
@@ -19,6 +19,17 @@ pub enum Arrival {
     OutOfOrder,
 }
 
+/// What arrives of a data packet whose payload a switch has cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The packet, of which no payload has come.
+    pub data: Data,
+    /// Switches that it passed.
+    pub hops: u8,
+    /// The switch that cut it was the last on its way.
+    pub last_hop: bool,
+}
+
 /// The receiving machine of one flow: takes packets, counts each byte once, and says what has arrived.
 pub trait Receiver: Debug {
     /// A data packet arrived at the NIC at `received` (t2) and is processed `now` (t3), after `hops` switches,
@@ -31,6 +42,13 @@ pub trait Receiver: Debug {
         congestion_experienced: bool,
         hops: u8,
     ) -> Arrival;
+
+    /// The header of a data packet arrived at the NIC at `received` (t2) and is processed `now` (t3); its payload is cut off.
+    /// Returns what the sender is to be told at once; none if the packet has arrived before, which an acknowledgement says
+    /// then. Panics where packets are not [`trimmable`](crate::transport::Scheme::trimmable).
+    fn handle_header(&mut self, _now: Time, _received: Time, _header: &Header) -> Option<Nack> {
+        unreachable!("nobody cuts packets of this scheme")
+    }
 
     /// A timer may have run out, such as the one of an acknowledgement that waits.
     fn handle_timeout(&mut self, now: Time);

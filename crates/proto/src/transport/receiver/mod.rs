@@ -4,6 +4,6 @@ mod contract;
 mod in_order;
 mod selective;
 
-pub use contract::{Arrival, Receiver};
+pub use contract::{Arrival, Header, Receiver};
 pub use in_order::InOrderReceiver;
 pub use selective::{AckPolicy, SelectiveReceiver};

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
 
-use super::contract::{Arrival, Receiver};
+use super::contract::{Arrival, Header, Receiver};
 use crate::machine::Readiness;
 use crate::transport::sequence_set::SequenceSet;
-use crate::transport::{Ack, Data, SACK_BITS};
+use crate::transport::{Ack, Data, Nack, SACK_BITS};
 use crate::units::{Span, Time};
 
 /// When a receiver acknowledges.
@@ -187,6 +187,17 @@ impl Receiver for SelectiveReceiver {
         arrival
     }
 
+    /// A header of what has arrived is a duplicate that was trimmed.
+    fn handle_header(&mut self, now: Time, received: Time, header: &Header) -> Option<Nack> {
+        let Header { data, hops, last_hop } = header;
+        if self.has(data.seq) {
+            self.handle_data(now, received, data, false, *hops);
+            return None;
+        }
+        let remote_queuing_us = whole_us(now.since(received));
+        Some(Nack { seq: data.seq, echo: data.sent, remote_queuing_us, last_hop: *last_hop })
+    }
+
     fn handle_timeout(&mut self, now: Time) {
         if self.poll_timeout().is_some_and(|deadline| now >= deadline) {
             self.state.set(State::DUE, true);
@@ -276,6 +287,13 @@ impl SelectiveReceiver {
         self.special.get_or_insert_with(|| Box::new(Special { newest, ..Special::default() }))
     }
 
+    /// Returns whether a packet has arrived.
+    fn has(&self, seq: u32) -> bool {
+        let early = self.special.as_ref().and_then(|special| special.early.as_ref());
+        let within = || seq - self.expected < 1 << self.log_reach.get();
+        seq < self.expected || early.is_some_and(|early| within() && early.arrived.contains(seq))
+    }
+
     /// Every packet of a message has arrived.
     #[inline]
     fn complete(&mut self) {
@@ -338,7 +356,6 @@ impl SelectiveReceiver {
 
     #[inline]
     fn acknowledgement(&self, now: Time) -> Ack {
-        let waited_us = now.since(self.received).as_ps() / Span::from_us(1).as_ps();
         let special = self.special.as_ref();
         Ack {
             seq: special.map_or(self.expected.saturating_sub(1), |special| special.newest),
@@ -347,7 +364,7 @@ impl SelectiveReceiver {
             echo: self.sent,
             congestion_experienced: self.state.contains(State::MARKED),
             hops: self.hops,
-            remote_queuing_us: u32::try_from(waited_us).unwrap_or(u32::MAX),
+            remote_queuing_us: whole_us(now.since(self.received)),
         }
     }
 
@@ -361,6 +378,11 @@ impl SelectiveReceiver {
         }
         bits
     }
+}
+
+/// A time in whole microseconds, as the wire has it.
+fn whole_us(time: Span) -> u32 {
+    u32::try_from(time.as_ps() / Span::from_us(1).as_ps()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::transport::Ack;
+use crate::transport::{Ack, Nack};
 use crate::units::Time;
 
 /// What a sender knows of its packets from `una`, the lowest that is not cumulatively acknowledged, up to `next`, the
@@ -23,6 +23,13 @@ pub trait Recovery: Clone + Debug {
     /// Takes word from below the transport that the last transmission of a packet was lost; `again` if that was not its first. A
     /// way of recovering that knows of no such word goes by acknowledgements alone.
     fn mark_lost(&mut self, _una: u32, _next: u32, _seq: u32, _again: bool) {}
+
+    /// Takes word from the receiver that only the header of a packet has come, whose payload a switch has cut off. Returns whether
+    /// the packet is lost for all that is known, and was under way before. A way of recovering whose packets nobody cuts is
+    /// not told so.
+    fn handle_nack(&mut self, _una: u32, _next: u32, _nack: &Nack) -> bool {
+        false
+    }
 
     /// The lost packet to be sent next, which is under way from now on; `None` if no packet is lost.
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32>;

@@ -10,7 +10,7 @@
 
 use super::contract::{Change, Recovery};
 use crate::transport::sequence_set::SequenceSet;
-use crate::transport::{Ack, SACK_BITS};
+use crate::transport::{Ack, Nack, SACK_BITS};
 use crate::units::Time;
 
 /// Selective repeat: the state of the packets from `una`, the lowest not cumulatively acknowledged, up to the highest
@@ -124,6 +124,20 @@ impl Recovery for SelectiveRepeat {
         }
     }
 
+    /// Which of a packet's transmissions was cut, nobody knows: where two were under way, the other one may arrive yet, and the
+    /// third is then a duplicate.
+    fn handle_nack(&mut self, una: u32, next: u32, nack: &Nack) -> bool {
+        if self.sacked.contains(nack.seq) || !self.lost.insert(nack.seq) {
+            return false;
+        }
+        self.told.insert(nack.seq);
+        if let Some(doubt) = self.doubt.as_mut().filter(|doubt| doubt.probe == nack.seq) {
+            doubt.asks = true;
+        }
+        self.settle(una, next, nack.echo);
+        true
+    }
+
     /// The lowest lost packet.
     fn take_lost(&mut self, una: u32, next: u32) -> Option<u32> {
         let seq = self.lost.first(una, next)?;
@@ -207,6 +221,9 @@ impl SelectiveRepeat {
 
     /// The packet below which `dup_threshold` that arrived have overtaken what is missing, or `una`.
     fn overtaken(&self, una: u32) -> u32 {
+        if self.sacked.len() < self.dup_threshold {
+            return una;
+        }
         let mut edge = self.top;
         for _ in 0..self.dup_threshold {
             match self.sacked.last(una, edge) {

@@ -22,12 +22,14 @@ pub(super) fn least_bytes(network: &Network, queues: usize) -> f64 {
 fn queues(scenario: &Scenario) -> usize {
     let roles = shape::of(&scenario.network.topology).roles();
     let ruled = roles.into_iter().map(|role| scenario.switches.of(role)).any(|switch| {
-        matches!(switch.buffer, Buffer::Shared { .. })
+        matches!(switch.buffer, Buffer::Shared { .. } | Buffer::Trimming(_))
             || matches!(switch.ecn, Ecn::Red { .. })
             || switch.pfc.is_some()
     });
     let faulty = !scenario.faults.is_empty() || !scenario.outages.is_empty();
-    scenario.classes.len().max(usize::from(ruled || scenario.has_telemetry() || faulty))
+    let ruled = ruled || scenario.has_telemetry() || faulty;
+    // Headers of packets that were cut have a queue of their own.
+    scenario.classes.len().max(usize::from(ruled)) + usize::from(scenario.switches.any_trimming())
 }
 
 pub(super) fn ports_share(scenario: &Scenario) -> Share {
@@ -79,6 +81,11 @@ pub(super) fn queue_share(scenario: &Scenario) -> Share {
             accounts
                 + match switch.buffer {
                     Buffer::PerPort(size) => ports * size.get() as f64,
+                    Buffer::Trimming(of) => {
+                        // A header takes as much memory here as a whole packet.
+                        let headers = of.header_room.get() as f64 / of.size.get() as f64;
+                        ports * (of.room.get() as f64 + headers * frame)
+                    }
                     Buffer::Shared { size, .. } => switches * size.get() as f64,
                 }
         })

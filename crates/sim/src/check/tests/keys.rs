@@ -205,9 +205,9 @@ fn every_key_of_every_form_is_accepted() {
     let folder = folder("accepted");
     let forms = forms();
     let transports = READERS.len();
-    // 6 networks, 15 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 7
+    // 6 networks, 18 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 7
     // faults, 7 collectives, 5 models that are trained and jobs from files, and 7 tables without a choice.
-    assert_eq!(forms.len(), 6 + 15 + 2 * 3 + transports + 7 + 2 + 7 + 13 + 7);
+    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 13 + 7);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -225,7 +225,7 @@ fn required_keys_are_required_and_no_others() {
             let mut table = whole(&form);
             table.remove(key);
             // What another key of the form refers to is no less optional; of rate and load one is required.
-            if ["sharing", "ecn", "pfc", "model", "operation"].contains(&key.as_str())
+            if ["sharing", "overflow", "ecn", "pfc", "model", "operation"].contains(&key.as_str())
                 || (key == "rate" && form.path == ["traffic"])
                 || (key == "kind" && form.path == ["job"])
             {

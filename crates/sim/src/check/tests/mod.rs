@@ -10,4 +10,5 @@ mod probes;
 mod rules;
 mod spray;
 mod traffic_warnings;
+mod trimming;
 mod warnings;

@@ -22,8 +22,41 @@ fn packets_take_one_path_or_all() {
     assert_eq!(loaded.resolved["transport"]["a"]["spray"], "packet");
     let wrong = said(&with(&sprayed(SMALL), "\"packet\"", "\"packets\""));
     assert!(
-        wrong.ends_with("found \"packets\", expected one of flow, packet; did you mean packet?"),
+        wrong.ends_with("found \"packets\", expected one of flow, packet, round_robin, reps, flowlet, adaptive; did you mean packet?"),
         "{wrong}"
+    );
+}
+
+#[test]
+fn every_selector_has_its_name() {
+    let names = [
+        ("flow", Spray::Flow),
+        ("packet", Spray::Packet),
+        ("round_robin", Spray::RoundRobin),
+        ("reps", Spray::Reps),
+        ("flowlet", Spray::Flowlet),
+        ("adaptive", Spray::Adaptive),
+    ];
+    for (name, spray) in names {
+        let text = with(&sprayed(&leaf_spine(4)), "\"packet\"", &format!("\"{name}\""));
+        let loaded = read(&text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(loaded.scenario.transports[0].spray, spray);
+        // Only packets that overtake each other may be taken for lost.
+        assert_eq!(loaded.warnings.iter().any(|said| said.contains("overtake")), spray.reorders(), "{name}");
+    }
+}
+
+#[test]
+fn switches_that_choose_ports_do_not_route_around() {
+    let routed = |spray: &str| {
+        let fault = "[routing]\n[[fault]]\nkind = \"dead\"\nfrom = \"tor0\"\nto = \"spine1\"\nstart = \"1us\"\nend = \"2us\"\n";
+        with(&sprayed(&leaf_spine(4)), "\"packet\"", spray) + fault
+    };
+    good(&routed("\"reps\""));
+    let said = said(&routed("\"adaptive\""));
+    assert!(
+        said.contains("transport.a.spray: switches that choose ports by their queues do not route"),
+        "{said}"
     );
 }
 
