@@ -135,7 +135,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
-    **dict.fromkeys(("trim_size", "trim_room", "trim_tail"), {"overflow": "trim"}),
+    **{key: {"overflow": "trim"} for key in ("trim_size", "trim_room", "trim_tail")},
     "ecn_threshold": ECN[1],
     "ecn_mark_at": ECN[1],
     "ecn_min": ECN[2],

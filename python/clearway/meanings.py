@@ -166,7 +166,9 @@ FIGURES: Mapping[str, str] = {
         "The longest time from the beginning of such a fault until goodput was back at 90 % of what it had "
         "been, as the table `faults` has it. Not there without such a fault."
     ),
-    "trims": "Packets of which a port cut the payload off. Not there where no switch has `overflow = \"trim\"`.",
+    "trims": (
+        'Packets of which a port cut the payload off. Not there where no switch has `overflow = "trim"`.'
+    ),
     "host_utilisation_max": (
         "The share of the interval in which a processor worked on frames that came and packets that left: "
         "that of the host where it is largest; 0 of the model `interrupts`. Not there where all hosts are "

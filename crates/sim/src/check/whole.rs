@@ -82,7 +82,7 @@ fn check_sprayed(r: &Section, scenario: &Scenario) {
     if let Some(transport) = adaptive.filter(|_| scenario.routing.is_some()) {
         let message = "switches that choose ports by their queues do not route around what is dead: take another value, or \
                        leave out [routing]";
-        r.conflict_at(&format!("transport.{}.spray", transport.name), message.into());
+        r.conflict_at(&format!("transport.{}.spray", transport.name), message);
     }
 }
 
