@@ -65,8 +65,10 @@ FASTPASS: dict[str, Any] = {
 COMPLETED: dict[str, dict[str, Any]] = {
     "[host.slow]": STAR,
     "[routing]": STAR,
+    "[switch.default]\nbuffer": STAR,
     "[transport.bulk]\nflow_scaling": STAR,
     "[transport.data]\nprotocol": FASTPASS,
+    "[transport.uec]\nprotocol": STAR,
 }
 """The scenarios that fragments are parts of, by how a fragment begins."""
 IMAGINED = 'protocol = "aimd"'

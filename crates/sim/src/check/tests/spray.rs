@@ -49,7 +49,7 @@ fn every_selector_has_its_name() {
 #[test]
 fn switches_that_choose_ports_do_not_route_around() {
     let routed = |spray: &str| {
-        let fault = "[routing]\n[[fault]]\nkind = \"down\"\nlink = \"tor0-spine1\"\nat = \"1us\"\nuntil = \"2us\"\n";
+        let fault = "[routing]\ndetect = \"0us\"\nconverge = \"0us\"\n[[fault]]\nkind = \"down\"\nlink = \"tor0-spine1\"\nat = \"1us\"\nuntil = \"2us\"\n";
         with(&sprayed(&leaf_spine(4)), "\"packet\"", spray) + fault
     };
     good(&routed("\"reps\""));
