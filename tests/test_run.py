@@ -94,6 +94,17 @@ def test_tables_come_back_as_they_were(small: Path, monkeypatch: pytest.MonkeyPa
                 assert back.tables[name][column].dtype.kind == values.dtype.kind
 
 
+@pytest.mark.parametrize(("scenario", "table"), [("cable_dies", "faults"), ("training", "timeline")])
+def test_tables_with_text_come_back_as_they_were(workspace: Path, scenario: str, table: str) -> None:
+    run = cw.run(Path(__file__).parent.parent / "scenarios" / f"{scenario}.toml")
+    back = cw.load_run(run.save(workspace / "saved"))
+    assert isinstance(back, cw.Run)
+    assert table in run.tables
+    for name, columns in run.tables.items():
+        for column, values in columns.items():
+            np.testing.assert_array_equal(back.tables[name][column], values)
+
+
 def test_csv_has_units_in_its_head_and_nothing_where_nothing_was_measured(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
