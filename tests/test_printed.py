@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
-PAGES = [path for path in PAGES if path.name != "TUTORIAL.md"]
+PAGES = [path for path in PAGES if path.name not in ("TUTORIAL.md", "TRAINING.md")]
 _BLOCK = re.compile(
     r"(?P<marks>(?:^<!-- not run: .*? -->\n)*)^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,

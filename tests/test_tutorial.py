@@ -1,4 +1,4 @@
-"""The tutorial, followed word for word from an empty directory.
+"""The tutorials, followed word for word from an empty directory.
 
 Its shell blocks are one session, as a reader has it. A line of three dots in an output stands for any lines;
 spaces and rules of tables do not count, so that a table may be laid out anew.
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TUTORIAL = ROOT / "docs" / "TUTORIAL.md"
+TUTORIALS = [ROOT / "docs" / name for name in ("TUTORIAL.md", "TRAINING.md")]
 _BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _SAVED_AS = re.compile(r"[Ss]ave this as `(?P<name>[\w.]+)`:\s*\Z")
 
@@ -28,8 +28,8 @@ class Step:
     shown: str | None
 
 
-def steps(text: str) -> list[Step]:
-    """Read the tutorial; a block that is neither a file, nor commands, nor their output is an error."""
+def steps(text: str, name: str) -> list[Step]:
+    """Read a tutorial; a block that is neither a file, nor commands, nor their output is an error."""
     found: list[Step] = []
     files: dict[str, str] = {}
     for block in _BLOCK.finditer(text):
@@ -43,9 +43,7 @@ def steps(text: str) -> list[Step]:
         elif block["language"] == "text" and found and found[-1].shown is None:
             found[-1] = Step(found[-1].line, found[-1].files, found[-1].commands, block["text"])
         else:
-            raise AssertionError(
-                f"{TUTORIAL.name}:{line}: neither a file to save, nor commands, nor an output"
-            )
+            raise AssertionError(f"{name}:{line}: neither a file to save, nor commands, nor an output")
     assert not files, files.keys()
     return found
 
@@ -82,8 +80,9 @@ def session(workspace: Path) -> Path:
     return workspace
 
 
-def test_every_command_prints_what_is_shown(session: Path) -> None:
-    followed = steps(TUTORIAL.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.name)
+def test_every_command_prints_what_is_shown(session: Path, tutorial: Path) -> None:
+    followed = steps(tutorial.read_text(encoding="utf-8"), tutorial.name)
     assert len(followed) > 5
     with subprocess.Popen(
         ["bash", "--noprofile", "--norc"],  # noqa: S607
@@ -103,12 +102,12 @@ def test_every_command_prints_what_is_shown(session: Path) -> None:
             shell.stdin.flush()
             assert shell.stdout is not None
             shell.stdout.readline()
-            check(session, step)
+            check(session, step, tutorial.name)
         shell.stdin.close()
 
 
-def check(session: Path, step: Step) -> None:
-    place = f"{TUTORIAL.name}:{step.line}: {step.commands}"
+def check(session: Path, step: Step, name: str) -> None:
+    place = f"{name}:{step.line}: {step.commands}"
     printed, complaints = ((session / f"{step.line}.{kind}").read_text() for kind in ("out", "err"))
     assert complaints == "", f"{place}{complaints}"
     assert (session / f"{step.line}.status").read_text() == "0\n", place
@@ -133,6 +132,6 @@ def test_outputs_are_compared_line_by_line() -> None:
 
 def test_a_block_that_nobody_checks_is_an_error() -> None:
     with pytest.raises(AssertionError, match=r"TUTORIAL\.md:3: neither"):
-        steps("# A\n\n```toml\nformat = 1\n```\n")
+        steps("# A\n\n```toml\nformat = 1\n```\n", "TUTORIAL.md")
     with pytest.raises(AssertionError, match=r"TUTORIAL\.md:1: neither"):
-        steps("```text\nalone\n```\n")
+        steps("```text\nalone\n```\n", "TUTORIAL.md")

@@ -16,13 +16,14 @@ CHANGES = PurePosixPath("CHANGELOG.md")
 EXAMPLES = PurePosixPath("scenarios")
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("tutorial",),
+    "Start": ("tutorial", "training"),
     "How to": (
         "coming_from",
         "jobs",
         "target_delay",
         "lossless",
         "faults",
+        "ultra_ethernet",
         "fastpass",
         "three_systems",
         "cluster",
