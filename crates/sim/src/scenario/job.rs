@@ -57,6 +57,8 @@ pub(crate) fn read(r: &mut Section, scene: &Scene) -> Read {
     let kinds = [("goal", Kind::Goal), ("collective", Kind::Collective), ("training", Kind::Training)];
     let kind = r.choice("kind", "What it consists of.", Some("goal"), &kinds);
     let given = read_name(r);
+    // Its place among the resolved keys is here, whether it is given or follows from what the job consists of.
+    r.settle("name", given.clone().into());
     let transport = traffic::read_transport(r, scene);
     let pattern = PatternReader::new(scene, transport);
     let start = r.get(&Key::new("start", "When its ranks begin.", Span::ZERO..=LONGEST).or(Span::ZERO));
