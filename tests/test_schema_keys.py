@@ -425,6 +425,7 @@ def test_required_keys_are_missed(variant: str, link: str, clearway: Clearway, w
             *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
             "collective",
             *("training", *MODELS),
+            "trim",
         ):
             continue  # without it, another variant
         assert slot.path in refused(scenario, clearway, workspace, f"without {slot.path}"), slot

@@ -38,7 +38,7 @@ def names_in_value(schema: dict[str, Any], path: str) -> Iterator[str]:
         yield from names_in(schema, path)
         if isinstance(named := schema.get("additionalProperties"), dict):
             yield from names_in_value(named, f"{path}.NAME")
-    elif schema:
+    elif schema.keys() - {"description"}:  # what a choice decides on is only described before it
         yield path
 
 
