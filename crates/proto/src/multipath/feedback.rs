@@ -1,6 +1,6 @@
 //! What acknowledgements say of paths.
 
-/// What is known of a path from a packet that took it.
+/// The news of a path that a packet brings which took it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathFeedback {
     /// The packet has met no congestion there.

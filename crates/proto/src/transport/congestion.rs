@@ -43,7 +43,7 @@ impl Timeout {
     }
 }
 
-/// What is known of a packet of which only the header has arrived, as a switch has cut its payload off.
+/// The news of a packet of which only the header has arrived, as a switch has cut its payload off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimSample {
     /// The time from the packet's sending to the processing of what its receiver says of it.
@@ -111,7 +111,7 @@ pub trait CongestionControl: Clone {
     /// An acknowledgement showed packets to be lost. `cumulative` and `next` bound what is under way.
     fn on_loss(&mut self, shared: &Self::Shared, now: Time, cumulative: u32, next: u32);
 
-    /// Of a packet that was under way only the header has arrived. Unless it says otherwise, a control takes that for a loss.
+    /// Takes the news that only the header of a packet under way has arrived. Unless a control does otherwise, that is a loss.
     fn on_trim(&mut self, shared: &Self::Shared, now: Time, sample: &TrimSample) {
         self.on_loss(shared, now, sample.cumulative, sample.next);
     }

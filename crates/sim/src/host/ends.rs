@@ -34,7 +34,7 @@ pub struct SendingEnd {
     pub transport: u16,
     /// It waits for the NIC.
     pub waiting: bool,
-    /// What it remembers of the paths of its packets; none in most.
+    /// The memory of the paths of its packets; most flows have none.
     pub selector: Option<Box<PathSelector>>,
     /// It carries writes, or messages of a job: operations that are done when they are acknowledged.
     pub writes: bool,

@@ -76,7 +76,7 @@ pub struct GraphBuilder {
     pub ranks: Vec<RankDraft>,
     /// The labels of operations; where there are any, each operation has one.
     pub labels: Vec<Label>,
-    /// What is measured.
+    /// The measures of the job, in the order of their numbers.
     pub measures: Vec<Measure>,
 }
 

@@ -51,7 +51,7 @@ pub struct Note {
     pub has_ended: bool,
 }
 
-/// Of which operations a driver wants notes.
+/// The operations of which a driver wants notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Noting {
     /// None.
@@ -87,13 +87,13 @@ pub struct Rank {
     doings: VecDeque<Doing>,
     /// Operations of this iteration that have not ended.
     left: u32,
-    /// What is being computed.
+    /// The operations that are being computed.
     computing: u32,
     /// Messages that are sent or waited for, by purpose.
     exchanged: [u32; Purpose::ALL.len()],
-    /// Of which operations there are notes.
+    /// The operations of which there are notes.
     pub noting: Noting,
-    /// What has started and ended, in order, until the driver takes it.
+    /// Notes of starts and ends, in order, until the driver takes them.
     pub notes: Vec<Note>,
 }
 
@@ -183,7 +183,7 @@ impl Rank {
         self.left == 0
     }
 
-    /// What it does now.
+    /// Returns what the rank does now.
     pub fn activity(&self) -> Activity {
         let exchanges = Purpose::ALL.into_iter().find(|&purpose| self.exchanged[purpose as usize] > 0);
         Activity { computes: self.computing > 0, exchanges }

@@ -33,7 +33,7 @@ pub struct Fault {
     pub from: Time,
     /// When it ends; [`Time::NEVER`] for good.
     pub until: Time,
-    /// What becomes of frames in that time.
+    /// The effect on frames in that time.
     pub effect: LinkEffect,
 }
 

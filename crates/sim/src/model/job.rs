@@ -26,7 +26,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// What is measured of it: what its operations' labels say, and of a collective each iteration.
+    /// The measures that are taken of it: what its operations' labels say, and of a collective each iteration.
     pub fn measures(&self) -> Vec<Measure> {
         let mut measures = self.graph.labels.measures.clone();
         measures.extend(self.collective.map(|collective| Measure {

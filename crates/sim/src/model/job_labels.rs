@@ -1,4 +1,4 @@
-//! What is told of a job's operations: what each is called and is for, and which of them are measured together.
+//! Labels of a job's operations: what each is called and is for, and which of them are measured together.
 
 use super::collective::CollectiveKind;
 
@@ -69,7 +69,7 @@ pub struct Labels {
     pub list: Vec<Label>,
     /// The label of each operation; empty where they have none.
     pub of: Vec<u16>,
-    /// What is measured.
+    /// The measures, in the order of their numbers.
     pub measures: Vec<Measure>,
 }
 

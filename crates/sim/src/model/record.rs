@@ -19,7 +19,7 @@ pub struct Record {
     pub fairness: Span,
     /// Whether the outcome has a row for every operation.
     pub operations: bool,
-    /// Of which ranks and iterations of jobs the outcome has a row for each operation; none of any by default.
+    /// The ranks and iterations of jobs of which the outcome has a row for each operation; none by default.
     pub timeline: Option<Timeline>,
     /// Whether each job is simulated by itself as well.
     pub alone: bool,

@@ -92,11 +92,11 @@ pub struct Asked {
 #[derive(Debug)]
 pub struct Forwarding {
     rehash: Rehash,
-    /// For each link that dies the times in which it is dead.
+    /// The times in which each link is dead, for links that die.
     dead: BTreeMap<u32, Vec<DeadTime>>,
-    /// From when on which of `tables` is that of all switches, in picoseconds; the first holds from the start.
+    /// Instants, in picoseconds, each with the one of `tables` that all switches go by from then on; the first is the start.
     epochs: Vec<(u64, usize)>,
-    /// For each set of avoided links, and each destination, how far every switch is. The first avoids none.
+    /// The distance of every switch from each destination, for each set of avoided links. The first avoids none.
     tables: Vec<Vec<Vec<Option<u32>>>>,
     /// The place of each switch among the destinations, counted from the first switch.
     destination: Vec<Option<u32>>,
@@ -324,14 +324,14 @@ impl View<'_> {
         self.graph.outgoing(self.node).iter().copied().filter(|&link| self.is_next(link))
     }
 
-    /// Of the next hops that live, the one that has the highest weight for this hash (RFC 2991, section 2): where one dies, no other's
+    /// Returns that of the living next hops that has the highest weight for this hash (RFC 2991, section 2): where one dies, no other's
     /// flows move.
     fn highest_weight(&self, hash: u64) -> Option<u32> {
         let alive = self.next_hops().filter(|&link| self.is_alive(link));
         alive.max_by_key(|&link| mix(hash ^ mix(u64::from(link))))
     }
 
-    /// Of the next hops that live, the one whose place among them is this hash modulo their number (RFC 2991, section 2, modulo-N).
+    /// Returns that of the living next hops whose place among them is this hash modulo their number (RFC 2991, section 2, modulo-N).
     fn modulo(&self, hash: u64, hop: u32) -> Option<u32> {
         let alive = || self.next_hops().filter(|&link| self.is_alive(link));
         let count = alive().count() as u64;

@@ -9,7 +9,7 @@ use super::forwarding::DeadTime;
 pub struct LinkChanges {
     /// The times in which it is dead.
     pub dead: Vec<DeadTime>,
-    /// From when until when it has another rate.
+    /// The times in which it has another rate.
     pub rates: Vec<(u64, u64, Rate)>,
     /// The kind of the port at the usual rate.
     pub usual: u16,

@@ -25,7 +25,7 @@ pub struct LossWindow {
     pub from: Time,
     /// The instant after the last.
     pub until: Time,
-    /// What happens to frames.
+    /// The effect on frames.
     pub damage: Damage,
     /// Frames that it has lost.
     pub frames: u64,

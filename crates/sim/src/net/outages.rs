@@ -1,4 +1,4 @@
-//! What happens at a ruled port when its link changes: its rate, the frames that wait for a link that dies, and what flow control had
+//! Changes of a link at its ruled port: its rate, the frames that wait for a link that dies, and what flow control had
 //! said over it.
 
 use clearway_proto::units::Rate;
@@ -12,7 +12,7 @@ use super::scheduling::{each, only};
 use crate::engine::event::Frame;
 
 impl Ports {
-    /// From now on a ruled port transmits at this rate; at its usual one without one. What it transmits already goes on as it began.
+    /// Has a ruled port transmit at this rate from now on, or at its usual one if none is given. What it transmits already goes on as it began.
     pub fn set_rate(&mut self, at: u32, usual: u16, rate: Option<Rate>) {
         let (ends, until_now) = (self.port(at).busy_until, self.kind(at).rate);
         if let Some(changes) = self.changes.get_mut(&at) {

@@ -174,7 +174,7 @@ impl Pfc {
         self.signals.clear();
     }
 
-    /// Nothing that the other end has said holds any more.
+    /// Forgets all pauses that the other end has asked for.
     pub(super) fn forget_holds(&mut self, now: u64) {
         self.holds.iter_mut().for_each(|hold| hold.end(Time::from_ps(now)));
         self.heard = 0;

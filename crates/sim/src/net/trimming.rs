@@ -9,7 +9,7 @@ use super::memory::{Memory, Trimming};
 use super::ports::Ports;
 use crate::engine::event::Frame;
 
-/// What becomes of a frame that comes to such a port.
+/// The fate of a frame that comes to such a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
     /// There is room for it.

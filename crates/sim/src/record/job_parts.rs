@@ -1,4 +1,4 @@
-//! What is told of jobs rank by rank, collective by collective, and operation by operation.
+//! Tables of jobs, rank by rank, collective by collective, and operation by operation.
 
 use super::definitions::table;
 use super::measured::Measured;

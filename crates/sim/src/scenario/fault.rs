@@ -39,14 +39,14 @@ const KINDS: [(&str, Kind); 7] = [
 pub(crate) struct Read {
     /// The name of its kind.
     kind: &'static str,
-    /// To what it happens.
+    /// The links, nodes or agents that it befalls.
     place: String,
     /// When it begins and ends.
     times: (Time, Time),
     effect: Effect,
 }
 
-/// What happens.
+/// The event itself.
 enum Effect {
     /// A link does this to frames, in each of these directions.
     Link(Vec<(String, String)>, LinkEffect),

@@ -14,7 +14,7 @@ use crate::traffic::FlowSpec;
 pub struct CutOff {
     /// The flow.
     pub flow: u32,
-    /// From when on no way joins its ends, at any later time.
+    /// The instant from which on no way joins its ends ever again.
     pub since: Time,
     /// The number of the fault that took the last one.
     pub fault: u32,

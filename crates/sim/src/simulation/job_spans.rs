@@ -1,4 +1,4 @@
-//! What is recorded of jobs' operations one by one: when each started and ended, as far as a timeline is asked for.
+//! Records of jobs' operations, one by one: when each started and ended, as far as a timeline is asked for.
 
 use std::collections::BTreeMap;
 

@@ -95,12 +95,12 @@ pub struct Taken {
     pub began_ps: u128,
 }
 
-/// What is measured at a rank.
+/// The measures of a rank.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
-    /// For each measure what it took.
+    /// The time that each measure took.
     pub taken: Vec<Taken>,
-    /// For each measure and lane when it began that is not over.
+    /// The instant at which each measure that is not over began, in each lane.
     began: Vec<Vec<Time>>,
 }
 

@@ -38,7 +38,7 @@ pub struct RankRecord<'a> {
     pub iterations: u32,
     /// How it has spent the time of these.
     pub spent: TimeUse,
-    /// For each measure of the job what it took.
+    /// The time that each measure of the job took.
     pub taken: &'a [Taken],
 }
 
@@ -52,7 +52,7 @@ impl Simulation {
         })
     }
 
-    /// What is recorded of jobs' operations, by job, rank and start.
+    /// Returns the records of jobs' operations, by job, rank and start.
     pub fn job_spans(&self) -> Vec<JobSpan> {
         let mut spans: Vec<JobSpan> =
             self.domains.iter().flat_map(|domain| &domain.hosts.jobs.spans.ended).copied().collect();

@@ -21,7 +21,7 @@ pub struct Jobs {
     pub(super) awake: VecDeque<u32>,
     /// How far each job is here.
     pub(super) progress: Vec<JobProgress>,
-    /// What is recorded of operations.
+    /// The records of operations.
     pub(super) spans: Spans,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct RankHere {
     /// How it has spent the time of this iteration, until it was last looked at.
     spent_now: TimeUse,
     looked: Time,
-    /// What is measured of it.
+    /// The measures that are taken of it.
     pub measured: Measured,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct PortBuilder<'a> {
     kind_of: BTreeMap<KindKey, u16>,
     /// For each link when it loses frames.
     faults: BTreeMap<u32, Vec<LossWindow>>,
-    /// For each link from when until when, in picoseconds, it has which other rate.
+    /// The times, in picoseconds, in which a link has another rate, and that rate.
     rates: BTreeMap<u32, Vec<(u64, u64, Rate)>>,
     /// How each class is served; one class where the scenario has none.
     classes: Vec<Rule>,

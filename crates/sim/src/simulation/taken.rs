@@ -8,7 +8,7 @@ use crate::engine::event::Frame;
 /// What faults have taken from queues, or kept from finding a way, beside what links have lost themselves.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    /// By the number of the fault, the node, and the class.
+    /// Frames and bytes, by the number of the fault, the node and the class.
     pub by_fault: BTreeMap<(u32, u32, u8), Amount>,
 }
 
