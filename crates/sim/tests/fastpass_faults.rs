@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::experiment::{figure, floats, integers, run, texts, Outcome};
+use crate::experiment::{figure, goodput, integers, run, texts, Outcome};
 
 /// The least share of what living links carry that has to flow after a fault.
 const ENOUGH: f64 = 0.95;
@@ -27,17 +27,6 @@ fn two_racks(hosts: usize, spines: usize, duration: &str, rest: &str) -> String 
 fn fault(kind: &str, link: &str, from: &str, until: &str) -> String {
     let until = if until.is_empty() { String::new() } else { format!("until = '{until}'\n") };
     format!("[[fault]]\n{kind}\nlink = '{link}'\nat = '{from}'\n{until}")
-}
-
-/// The mean goodput between two instants, in milliseconds.
-fn goodput(outcome: &Outcome, from: f64, until: f64) -> f64 {
-    let times = floats(outcome, "throughput", "time_us").iter();
-    let within: Vec<f64> = times
-        .zip(floats(outcome, "throughput", "goodput_gbps"))
-        .filter(|(&time, _)| time > 1000.0 * from && time <= 1000.0 * until)
-        .map(|(_, gbps)| *gbps)
-        .collect();
-    within.iter().sum::<f64>() / within.len() as f64
 }
 
 /// The links that an arbiter takes for failed at the end, in the order of their names.

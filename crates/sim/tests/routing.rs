@@ -1,7 +1,7 @@
 //! Links, switches and hosts that die and live again, in networks that route around them: what is lost until they know, what flows
 //! meanwhile, and when it is as before.
 
-use crate::experiment::{figure, floats, integers, link_count, mean, run, run_on, texts, Outcome};
+use crate::experiment::{figure, floats, goodput, integers, link_count, run, run_on, texts, Outcome};
 
 /// Two leaves of four hosts and `spines` spine switches, all at 10 Gb/s; host i of the first sends to host i of the second.
 fn two_leaves(spines: u32, duration: &str, transport: &str, rest: &str) -> String {
@@ -21,17 +21,6 @@ fn routing(detect: &str, converge: &str) -> String {
 /// Packets of 1000 B at 2 Gb/s a host, spread over all paths, so that each of four has 2 Gb/s.
 const SPREAD: &str =
     "protocol = 'none'\nheader = '0B'\nack = '10B'\nrate = '2Gbps'\nrto = '90ms'\nspray = 'packet'";
-
-/// Mean goodput of a transport between two instants in milliseconds.
-fn goodput(outcome: &Outcome, from: f64, until: f64) -> f64 {
-    let times = floats(outcome, "throughput", "time_us").iter();
-    let within: Vec<f64> = times
-        .zip(floats(outcome, "throughput", "goodput_gbps"))
-        .filter(|(&time, _)| time > 1000.0 * from && time <= 1000.0 * until)
-        .map(|(_, gbps)| *gbps)
-        .collect();
-    mean(&within)
-}
 
 /// One of four cables dies at 5 ms. Data on it are lost for the time until its switch knows; acknowledgements on it, which come
 /// from the other side, until all know. Then three carry a third each.

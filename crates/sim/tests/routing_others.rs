@@ -6,19 +6,9 @@ use std::path::Path;
 use clearway_sim::check::load_text;
 use clearway_sim::record::Stopped;
 
-use crate::experiment::{figure, floats, integers, mean, run, run_on, Outcome};
+use crate::experiment::{figure, floats, goodput, integers, run, run_on};
 
 const ROUTING: &str = "[routing]\ndetect = '50us'\nconverge = '300us'\n";
-
-fn goodput(outcome: &Outcome, from: f64, until: f64) -> f64 {
-    let times = floats(outcome, "throughput", "time_us").iter();
-    let within: Vec<f64> = times
-        .zip(floats(outcome, "throughput", "goodput_gbps"))
-        .filter(|(&time, _)| time > 1000.0 * from && time <= 1000.0 * until)
-        .map(|(_, gbps)| *gbps)
-        .collect();
-    mean(&within)
-}
 
 /// What ends a run before its time.
 fn stopped(text: &str) -> String {

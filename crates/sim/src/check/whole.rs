@@ -19,6 +19,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
         return;
     }
     check_buffers(r, scenario);
+    check_header_rooms(r, scenario);
     check_receive_queues(r, scenario);
     check_probes(r, scenario);
     classes::check(r, scenario);
@@ -117,6 +118,25 @@ fn check_buffers(r: &Section, scenario: &Scenario) {
             let message =
                 format!("a port may hold {}{why}, less than one {heaviest}, {}", room.shown(), frame.shown());
             r.conflict_at(&path, message);
+        }
+    }
+}
+
+/// A queue of headers that cannot hold one of what goes there drops all of them.
+fn check_header_rooms(r: &Section, scenario: &Scenario) {
+    let ack = |transport: &Transport| u64::from(transport.ack + scenario.network.framing);
+    // With classes acknowledgements wait with the packets of theirs.
+    let acks = scenario.transports.iter().filter(|_| scenario.classes.is_empty()).map(ack);
+    let ack = Bytes::new(acks.max().unwrap_or(0));
+    for role in shape::of(&scenario.network.topology).roles() {
+        let Some(trimming) = scenario.switches.of(role).trimming() else { continue };
+        let room = trimming.header_room;
+        let (heaviest, what) = (trimming.size, "cut packet").max((ack, "acknowledgement"));
+        if room < heaviest {
+            let own = format!("switch.{}.trim_room", role_name(role));
+            let path = if r.has(&own) { own } else { "switch.default.trim_room".into() };
+            let (room, heaviest) = (room.shown(), heaviest.shown());
+            r.conflict_at(&path, format!("headers may take {room}, less than one {what}, {heaviest}"));
         }
     }
 }

@@ -137,6 +137,17 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The mean goodput between two instants in milliseconds, in Gb/s, by the table of throughput.
+pub fn goodput(outcome: &Outcome, from: f64, until: f64) -> f64 {
+    let times = floats(outcome, "throughput", "time_us").iter();
+    let within: Vec<f64> = times
+        .zip(floats(outcome, "throughput", "goodput_gbps"))
+        .filter(|(&time, _)| time > 1000.0 * from && time <= 1000.0 * until)
+        .map(|(_, gbps)| *gbps)
+        .collect();
+    mean(&within)
+}
+
 /// The standard error of the mean of independent values.
 pub fn standard_error(values: &[f64]) -> f64 {
     let (mean, n) = (mean(values), values.len() as f64);

@@ -50,6 +50,28 @@ fn bad_values_are_answered() {
 }
 
 #[test]
+fn headers_need_room_for_one() {
+    let small = |keys: &str| {
+        with(
+            &switch(keys),
+            "[transport.a]\nprotocol = \"none\"\n",
+            "[transport.a]\nprotocol = \"none\"\nack = \"90B\"\n",
+        )
+    };
+    let trims = "overflow = \"trim\"\ntrim_size = \"64B\"\n";
+    let of = |room: &str| small(&format!("{trims}trim_room = \"{room}\""));
+    let heaviest = good(&of("1kB")).network.framing + 90;
+    good(&of(&format!("{heaviest}B")));
+    let answer = format!(
+        "switch.default.trim_room: headers may take {}B, less than one acknowledgement, {heaviest}B",
+        heaviest - 1
+    );
+    assert!(said(&of(&format!("{}B", heaviest - 1))).contains(&answer), "{answer}");
+    let cut = said(&of("63B").replace("ack = \"90B\"\n", ""));
+    assert!(cut.contains("switch.default.trim_room: headers may take 63B, less than one"), "{cut}");
+}
+
+#[test]
 fn no_switch_keeps_whole_what_another_cuts() {
     let text = with(SMALL, "topology = \"star\"\nhosts = 4", "topology = \"fat_tree\"\nk = 4");
     let text = format!(
