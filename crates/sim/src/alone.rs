@@ -65,11 +65,7 @@ fn only(scenario: &Scenario, table: usize) -> Scenario {
         }
     }
     alone.probes.clear();
-    alone.faults.clear();
-    alone.bypasses.clear();
-    if let Some(arbiters) = &mut alone.arbiters {
-        arbiters.crashes.clear();
-    }
+    alone.clear_faults();
     alone.record = Record { fairness: scenario.record.fairness, ..Record::default() };
     alone
 }

@@ -101,6 +101,20 @@ fn an_iteration_tells_what_a_fault_cost() {
     assert_eq!(figure(&outcome, "unfinished_jobs"), 0.0);
 }
 
+/// A fault that switches route around is not there in the run of the job alone.
+#[test]
+fn a_job_alone_meets_no_fault_that_is_routed_around() {
+    let fault = "[[fault]]\nkind = 'dead'\nnode = 'spine0'\nat = '4ms'\nuntil = '4500us'\n";
+    let alone = |fault: &str| {
+        let outcome =
+            run(&format!("{}[record]\nalone = true\n", job(fault)).replace("spines = 2", "spines = 1"));
+        (floats(&outcome, "jobs", "alone_us")[0], floats(&outcome, "jobs", "slowdown")[0])
+    };
+    let ((usual, none), (faulty, slowdown)) = (alone(""), alone(fault));
+    assert_eq!((faulty, none), (usual, 1.0));
+    assert!(slowdown > 1.05, "{slowdown}");
+}
+
 /// A leaf that is dead for good cuts its ranks off: the run says so when that is certain. So it does of flows that it waits for; and
 /// where it waits for none, it goes on.
 #[test]

@@ -73,6 +73,18 @@ impl Scenario {
         self.transports.iter().any(|transport| transport.protocol.has_telemetry())
     }
 
+    /// Takes away all that goes wrong, with links, nodes, relays and arbiters, and what the network does about it.
+    pub fn clear_faults(&mut self) {
+        self.faults.clear();
+        self.bypasses.clear();
+        self.outages.clear();
+        self.fault_tables.clear();
+        self.routing = None;
+        if let Some(arbiters) = &mut self.arbiters {
+            arbiters.crashes.clear();
+        }
+    }
+
     /// The jobs, each with the number of its table among those of traffic.
     pub fn jobs(&self) -> impl Iterator<Item = (u32, &Job)> {
         (0..).zip(&self.traffic).filter_map(|(number, table)| match &table.pattern {
