@@ -31,6 +31,9 @@ char relay_license[] SEC("license") = "Dual MIT/GPL";
 #define MAC_CONTROL 0x8808
 #define OPCODE_PFC 0x0101
 
+/* relay::work: what pads a PFC frame begins before, at 34. */
+#define STAMP 52
+
 /* What the loader sets before the verifier sees it. */
 struct setting {
     /* The numbers of the ports, L before R. */
@@ -230,6 +233,9 @@ static __always_inline int relay(struct __sk_buff *skb, __u32 in)
         if (is_for_ports && !bpf_skb_load_bytes(skb, ETH_HLEN, &opcode, sizeof(opcode)) &&
             opcode == __builtin_bswap16(OPCODE_PFC))
             obey(skb, in);
+        /* What pads it tells the process when it came, however late that reads it. One too short for that has no stamp. */
+        __u64 now = bpf_ktime_get_ns();
+        bpf_skb_store_bytes(skb, STAMP, &now, sizeof(now), 0);
         return bpf_redirect(setting.stores[in], 0);
     }
     if (in == 1 && type == TYPE_PROBE && !skb->vlan_present)

@@ -36,6 +36,8 @@ _SAMPLES = 10_000  # of a long run, of each link
 _DRAINS_S = 8.0
 """For a relay to end: it sends what it stores first, for 5 s at most."""
 _HOST_QUEUE_BYTES = 512_000_000
+_AHEAD = 2
+"""What a host's queue lets go in a time, of what its adapter sends in it."""
 """Room at a host's own device: a window over a long link is large, and sent at once."""
 
 
@@ -184,7 +186,8 @@ def _place_host(made: Network, links: Links, host: int, mtu: int) -> None:
         if other != host:
             at = f"{Network.data(other)} lladdr {fabric.address(other)}"
             network.ip(name, f"neigh add {at} dev eth0 nud permanent")
-    network.shape(name, "eth0", links.adapter(host).rate_bps / 1e9, _HOST_QUEUE_BYTES, mtu)
+    # The adapter sends at its rate; it is never to wait for a timer of the host.
+    network.shape(name, "eth0", _AHEAD * links.adapter(host).rate_bps / 1e9, _HOST_QUEUE_BYTES, mtu)
     network.tune(name)
 
 

@@ -8,17 +8,22 @@
 
 use std::collections::VecDeque;
 
-use clearway_proto::pfc::frame::{NotPfc, PfcFrame, BYTES};
+use clearway_proto::pfc::frame::BYTES;
 use clearway_proto::pfc::quanta::{lasting, LONGEST};
 use clearway_proto::swing::relay::{Admission, Port, Relay, RelayParams};
-use clearway_proto::units::{Bytes, Span, Time};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::figures::{LaneFigures, PortFigures};
+use allowance::Allowance;
 use egress::Egress;
+use telling::Telling;
 use watchdog::Watchdog;
 
+mod allowance;
 mod egress;
 mod handover;
+mod signals;
+mod telling;
 mod watchdog;
 
 /// The bytes that a frame takes on the wire besides its own: check sequence, preamble and gap.
@@ -52,7 +57,7 @@ pub enum Want {
     Close,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
     waiting: VecDeque<Vec<u8>>,
     is_closed: bool,
@@ -61,7 +66,26 @@ struct Lane {
     /// Since when it could be open; none while it could not.
     idle_since: Option<Time>,
     watchdog: Watchdog,
+    /// The time for which the port that its frames leave on may send.
+    allowance: Allowance,
+    /// What the far relay is told of that, if they leave on L.
+    telling: Telling,
     peak: u64,
+}
+
+impl Lane {
+    fn new(stays_closed: bool) -> Lane {
+        Lane {
+            waiting: VecDeque::new(),
+            is_closed: stays_closed,
+            stays_closed,
+            idle_since: None,
+            watchdog: Watchdog::default(),
+            allowance: Allowance::default(),
+            telling: Telling::from(Time::ZERO),
+            peak: 0,
+        }
+    }
 }
 
 /// A relay's lanes. The `in` of a name is the port that frames come in on.
@@ -73,6 +97,8 @@ pub struct Lanes {
     storm_after: Span,
     /// The priority of each lane of a direction.
     priorities: Vec<u8>,
+    /// The rates of both ports.
+    rates: [Rate; 2],
     /// The lanes of each direction, by the port that their frames come in on.
     directions: [Vec<Lane>; 2],
     egress: [Egress; 2],
@@ -93,24 +119,30 @@ pub fn stays_closed(params: &RelayParams, port: Port) -> bool {
 }
 
 impl Lanes {
-    /// Lanes of these priorities, open unless they stay closed. A port that is paused without an end is given up after `storm_after`. `sources`
-    /// are the addresses of the ports, L and R. Panics on parameters that conflict, or that are for another number of priorities.
-    pub fn new(params: &RelayParams, priorities: &[u8], storm_after: Span, sources: [[u8; 6]; 2]) -> Lanes {
+    /// Lanes of these priorities, open unless they stay closed. A port that is paused without an end is given up after `storm_after`; a PAUSE may
+    /// take `response` to work. `sources` are the addresses of the ports, L and R. Panics on parameters that conflict, or that are for another number of priorities.
+    pub fn new(
+        params: &RelayParams,
+        priorities: &[u8],
+        storm_after: Span,
+        response: Span,
+        sources: [[u8; 6]; 2],
+    ) -> Lanes {
         assert_eq!(params.priorities, priorities.len());
         let lanes = |port| {
             let stays_closed = stays_closed(params, port);
-            let lane = || Lane { is_closed: stays_closed, stays_closed, ..Lane::default() };
-            priorities.iter().map(|_| lane()).collect()
+            priorities.iter().map(|_| Lane::new(stays_closed)).collect()
         };
         let rates = PORTS.map(|port| params.rate_of(port));
         // L sends no more than R brings: so the far relay, which is granted the time that the switch takes, sends what the switch took.
         let paced = [rates[0].min(rates[1]), rates[1]];
-        let egress = |port: Port| Egress::new(sources[port as usize], paced[port as usize]);
+        let egress = |port: Port| Egress::new(sources[port as usize], paced[port as usize], response);
         Lanes {
             relay: Relay::new(params),
             longest_pause: lasting(LONGEST, rates[0].max(rates[1])),
             storm_after,
             priorities: priorities.to_vec(),
+            rates,
             directions: PORTS.map(lanes),
             egress: PORTS.map(egress),
             leaves: None,
@@ -118,16 +150,10 @@ impl Lanes {
         }
     }
 
-    /// A frame of a closed lane, of the lane of this priority, or a MAC control frame came in on `port`.
-    pub fn handle_frame(&mut self, port: Port, priority: Option<u8>, frame: &[u8], now: Time) {
-        let lane = priority.and_then(|priority| self.priorities.iter().position(|own| *own == priority));
-        match lane {
-            Some(lane) => self.store(port, lane, frame, now),
-            None => self.obey(port, frame, now),
-        }
-    }
-
-    fn store(&mut self, port: Port, number: usize, frame: &[u8], now: Time) {
+    /// A frame of the closed lane of this priority came in on `port`. Panics if there is no such lane.
+    pub fn store(&mut self, port: Port, priority: u8, frame: &[u8], now: Time) {
+        let number = self.number(priority);
+        let is_first = !(0..self.priorities.len()).any(|number| self.may_send(across(port), number, now));
         let lane = &mut self.directions[port as usize][number];
         (lane.is_closed, lane.idle_since) = (true, None);
         let figures = &mut self.egress[port as usize].figures;
@@ -141,41 +167,10 @@ impl Lanes {
                 figures.stored += 1;
                 lane.waiting.push_back(frame.to_vec());
                 lane.peak = lane.peak.max(self.relay.waiting(port, number).get());
+                if is_first && !self.is_paused(across(port), number, now) {
+                    self.egress[across(port) as usize].begins(now);
+                }
             }
-        }
-    }
-
-    /// Reads a MAC control frame.
-    fn obey(&mut self, port: Port, frame: &[u8], now: Time) {
-        let figures = &mut self.egress[port as usize].figures;
-        let said = match PfcFrame::parse(frame) {
-            Ok(said) => said,
-            Err(NotPfc::LinkPause | NotPfc::Opcode(_) | NotPfc::Traffic) => {
-                figures.refused.not_pfc += 1;
-                return;
-            }
-            Err(NotPfc::Truncated | NotPfc::Elsewhere) => {
-                figures.refused.malformed += 1;
-                return;
-            }
-        };
-        let quanta = said.quanta.iter().enumerate();
-        for (priority, quanta) in quanta.filter_map(|(priority, quanta)| Some((priority, (*quanta)?))) {
-            let Some(number) = self.priorities.iter().position(|own| usize::from(*own) == priority) else {
-                self.egress[port as usize].figures.refused.not_lossless += 1;
-                continue;
-            };
-            let figures = &mut self.egress[port as usize].figures;
-            if quanta == 0 {
-                figures.resumes_received += 1;
-            } else {
-                figures.pauses_received += 1;
-                // What came in on the other port goes out of this one.
-                let lane = &mut self.directions[across(port) as usize][number];
-                (lane.is_closed, lane.idle_since) = (true, None);
-            }
-            self.relay.pause_received(port, number, quanta, now);
-            self.watch(across(port), number, now);
         }
     }
 
@@ -197,25 +192,38 @@ impl Lanes {
             }
             return true;
         }
-        let egress = &mut self.egress[port as usize];
+        let egress = &self.egress[port as usize];
         if egress.free_at > now || self.is_frozen {
             return false;
         }
-        let (lanes, count) = (&mut self.directions[across(port) as usize], self.priorities.len());
-        let ready = (0..count)
-            .map(|turn| (egress.next + turn) % count)
-            .find(|&number| !lanes[number].waiting.is_empty() && self.relay.may_begin(port, number, now));
-        let Some(number) = ready else { return false };
-        let frame = lanes[number].waiting.front().expect("one waits");
+        let (first, count) = (egress.next, self.priorities.len());
+        let turns = (0..count).map(|turn| (first + turn) % count);
+        let Some(number) = turns.into_iter().find(|&number| self.may_send(port, number, now)) else {
+            return false;
+        };
+        let lane = &mut self.directions[across(port) as usize][number];
+        let frame = lane.waiting.front().expect("one waits");
         if !send(frame) {
             return false;
         }
         let size = on_the_wire(frame.len());
-        lanes[number].waiting.pop_front();
-        egress.sent(size, now);
+        lane.waiting.pop_front();
+        let egress = &mut self.egress[port as usize];
+        lane.allowance.sent(egress.sent(size, now));
         egress.next = number + 1;
         self.relay.frame_left(port, number, size, now);
         true
+    }
+
+    /// Returns whether a frame of the lane of this number waits for a port, and may begin.
+    fn may_send(&self, port: Port, number: usize, now: Time) -> bool {
+        let lane = &self.directions[across(port) as usize][number];
+        !lane.waiting.is_empty() && lane.allowance.may_begin(now, self.egress[port as usize].made_up)
+    }
+
+    /// Returns whether the lane of this number that leaves on a port is paused there.
+    fn is_paused(&self, port: Port, number: usize, now: Time) -> bool {
+        self.directions[across(port) as usize][number].allowance.paused_until() > now
     }
 
     /// Returns whether anything waits for a port: what the kernel passes out of it is of interest then.
@@ -235,21 +243,12 @@ impl Lanes {
         }
     }
 
-    /// The next PFC frame out of a port.
-    fn poll_pfc(&mut self, port: Port) -> Option<PfcFrame> {
-        if let Some(farewell) = self.egress[port as usize].farewell.take() {
-            return Some(farewell);
-        }
-        let pfc = self.relay.poll_pfc(port)?;
-        if self.leaves.is_some() {
-            // Both neighbours are paused for the longest time, which nothing else is to shorten.
-            return self.poll_pfc(port);
-        }
-        Some(PfcFrame::of(usize::from(self.priorities[pfc.priority]), pfc.quanta))
-    }
-
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Time) {
+        for port in PORTS {
+            (0..self.priorities.len()).for_each(|number| self.note_run_out(port, number, now));
+        }
+        (0..self.priorities.len()).for_each(|number| self.tell(number, now));
         if self.relay.poll_timeout() <= now {
             self.relay.handle_timeout(now);
         }
@@ -263,7 +262,7 @@ impl Lanes {
 
     /// Looks after the lane of this number that comes in on a port.
     fn watch(&mut self, port: Port, number: usize, now: Time) {
-        let is_paused = !self.relay.may_begin(across(port), number, now);
+        let is_paused = self.is_paused(across(port), number, now);
         let lane = &mut self.directions[port as usize][number];
         let watchdog = &mut lane.watchdog;
         match watchdog.since {
@@ -283,35 +282,17 @@ impl Lanes {
         }
     }
 
-    /// Both neighbours are told to pause all lanes from here on, so that these run empty.
-    pub fn leave(&mut self, now: Time) {
-        self.leaves = Some(now + self.longest_pause / 2);
-        let mut frame = PfcFrame::default();
-        self.priorities.iter().for_each(|priority| frame.quanta[usize::from(*priority)] = Some(LONGEST));
-        self.egress.iter_mut().for_each(|egress| egress.farewell = Some(frame));
-    }
-
-    /// Neighbours may go on where the port across is not paused: those hear the PAUSE of the other end of the wire from here on.
-    pub fn left(&mut self, now: Time) {
-        for port in PORTS {
-            let mut frame = PfcFrame::default();
-            for (number, priority) in self.priorities.iter().enumerate() {
-                if self.relay.may_begin(across(port), number, now) {
-                    frame.quanta[usize::from(*priority)] = Some(0);
-                }
-            }
-            self.egress[port as usize].farewell = (frame != PfcFrame::default()).then_some(frame);
-        }
-    }
-
     /// Returns when to ask again for what may leave, if no frame comes before.
     pub fn poll_timeout(&self, now: Time) -> Time {
         let mut next = self.relay.poll_timeout().min(self.leaves.unwrap_or(Time::NEVER));
         for port in PORTS {
             for (number, lane) in self.directions[across(port) as usize].iter().enumerate() {
-                if !lane.waiting.is_empty() && !self.is_frozen && self.relay.may_begin(port, number, now) {
+                if !self.is_frozen && self.may_send(port, number, now) {
                     next = next.min(self.egress[port as usize].free_at);
                 }
+                let until = lane.allowance.paused_until();
+                next = next.min(if until > Time::ZERO { until } else { Time::NEVER });
+                next = next.min(lane.telling.poll_timeout(self.egress[port as usize].made_up));
                 next = next.min(lane.idle_since.map_or(Time::NEVER, |since| since + LINGERS));
                 if let Some((since, is_paused)) = lane.watchdog.since {
                     if lane.watchdog.has_given_up != is_paused {
@@ -330,11 +311,8 @@ impl Lanes {
         for port in PORTS {
             for (number, lane) in self.directions[port as usize].iter_mut().enumerate() {
                 let is_busy = !lane.waiting.is_empty() || lane.watchdog.has_given_up || self.is_frozen;
-                if !lane.is_closed
-                    || lane.stays_closed
-                    || is_busy
-                    || !self.relay.may_begin(across(port), number, now)
-                {
+                let is_paused = lane.allowance.paused_until() > now;
+                if !lane.is_closed || lane.stays_closed || is_busy || is_paused {
                     lane.idle_since = None;
                     continue;
                 }
@@ -352,9 +330,13 @@ impl Lanes {
 
     /// Notes the kernel's answer to [`Want::Open`]: a lane that was not opened has frames or a PAUSE on their way here.
     pub fn opened(&mut self, port: Port, priority: u8, is_open: bool) {
-        let number = self.priorities.iter().position(|own| *own == priority);
-        let lane = &mut self.directions[port as usize][number.expect("a lane of this relay")];
+        let number = self.number(priority);
+        let lane = &mut self.directions[port as usize][number];
         (lane.is_closed, lane.idle_since) = (!is_open, None);
+    }
+
+    fn number(&self, priority: u8) -> usize {
+        self.priorities.iter().position(|own| *own == priority).expect("a lane of this relay")
     }
 
     /// Returns whether nothing waits, and the kernel passes on whatever comes.
@@ -375,7 +357,7 @@ impl Lanes {
                     waiting: self.relay.waiting(port, number).get(),
                     peak: lane.peak,
                     frames: lane.waiting.len() as u64,
-                    is_paused: !self.relay.may_begin(across(port), number, now),
+                    is_paused: self.is_paused(across(port), number, now),
                     is_held: port == Port::Remote && self.relay.holds(number),
                     is_given_up: lane.watchdog.has_given_up,
                     drift: (port == Port::Remote)

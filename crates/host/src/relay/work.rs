@@ -22,6 +22,7 @@ use super::settings::Settings;
 use crate::datagram::clock::Clock;
 use crate::datagram::driver::Waker;
 use crate::tcp::kernel::KernelError;
+use crate::testbed::clock::monotonic_ns;
 
 /// Frames that are read, or sent, before anything else is looked at.
 const BATCH: usize = 64;
@@ -31,6 +32,9 @@ const ALIVE: Span = Span::from_ms(1);
 const DRAINS: Span = Span::from_secs(5);
 /// The longest time from the kernel's decision to send a frame here until it can be read.
 const SETTLES: Span = Span::from_ms(1);
+
+/// Where the kernel's part writes into a MAC control frame when it came.
+const STAMP: usize = 52;
 
 /// A lane as it is seen: the port that it comes in on, its priority, and what process and kernel know of it.
 pub type Lane = (Port, u8, LaneFigures, LaneCounters);
@@ -90,7 +94,13 @@ impl Work {
         let started = clock.now();
         Work {
             prober: Prober::new(sources[1], session, settings.probing, started),
-            lanes: Lanes::new(&settings.params, &settings.priorities, settings.storm_after, sources),
+            lanes: Lanes::new(
+                &settings.params,
+                &settings.priorities,
+                settings.storm_after,
+                settings.probing.response,
+                sources,
+            ),
             devices,
             kernel,
             settings: settings.clone(),
@@ -252,9 +262,11 @@ impl Work {
                 if port == Port::Remote && self.prober.take(frame) {
                     continue;
                 }
-                let priority = self.settings.classes.of(frame);
-                if priority.is_some() || is_control(frame) {
-                    self.lanes.handle_frame(port, priority, frame, now);
+                if is_control(frame) {
+                    let arrived = arrived(frame, now, self.settings.dead_after);
+                    self.lanes.obey(port, frame, arrived, now);
+                } else if let Some(priority) = self.settings.classes.of(frame) {
+                    self.lanes.store(port, priority, frame, now);
                 } else {
                     // The host's own, or of a kind that the kernel sees otherwise: it is in no lane.
                     let is_sent =
@@ -326,6 +338,18 @@ impl Work {
             send_errors: self.send_errors,
         })
     }
+}
+
+/// Returns when a MAC control frame that is read now came to the host: the kernel writes that into what pads it. One that is too short for
+/// that came now, and so did one that says to have waited longer than the kernel waits for a process.
+fn arrived(frame: &[u8], now: Time, dead_after: Span) -> Time {
+    let Some(stamp) = frame.get(STAMP..STAMP + 8) else { return now };
+    let at_ns = u64::from_ne_bytes(stamp.try_into().expect("eight bytes"));
+    let waited = Span::from_ps(monotonic_ns().saturating_sub(at_ns).saturating_mul(1000));
+    if waited > dead_after {
+        return now;
+    }
+    Time::from_ps(now.as_ps().saturating_sub(waited.as_ps()))
 }
 
 /// An error that nothing on the host explains.

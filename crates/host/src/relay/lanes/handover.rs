@@ -27,7 +27,7 @@ impl Lanes {
                 lanes.push(LaneHandover {
                     port,
                     priority: *priority,
-                    paused: self.relay.paused_until(across(port), number).since(now),
+                    paused: lane.allowance.paused_until().since(now),
                     frames: lane.waiting.drain(..).collect(),
                 });
             }
@@ -57,8 +57,7 @@ impl Lanes {
         for (port, number, paused) in pauses {
             let quanta = covering(paused, params.rate_of(port));
             if quanta > 0 {
-                self.relay.pause_received(port, number, quanta, now);
-                self.watch(across(port), number, now);
+                self.heed(port, number, quanta, now, now);
             }
         }
         for port in PORTS {
