@@ -194,6 +194,15 @@ def test_nothing_is_lost_while_relays_are_restarted_and_less_headroom_loses() ->
     assert soak.soak(12, 0, 1, headroom=0.2).overflows > 0
 
 
+def test_nothing_is_lost_while_relays_are_replaced() -> None:
+    """Switches have headroom for their relays, and none for the long link."""
+    needs_namespaces()
+    kept = soak.soak(14, 4, 1, replaces=True)
+    assert kept.restarts.done == 4
+    assert (kept.overflows, kept.overtaken, kept.restarts.lost) == (0, 0, [])
+    assert kept.stored > 1000
+
+
 # THE FIGURE
 
 

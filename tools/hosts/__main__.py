@@ -38,6 +38,7 @@ def main() -> int:
     kept = commands.add_parser("soak", help="restart relays under PAUSEs at random: nothing may be lost")
     kept.add_argument("--seconds", type=int, default=3600, help="how long (3600)")
     kept.add_argument("--restarts", type=int, default=10, help="of relays (10)")
+    kept.add_argument("--replace", action="store_true", help="by processes to which they hand over")
     kept.add_argument("--seed", type=int, default=1, help="of the PAUSEs (1)")
     commands.add_parser("dashboard", help="ask the dashboard's queries of a Prometheus that reads two agents")
     given = parser.parse_args()
@@ -59,7 +60,7 @@ def _do(given: argparse.Namespace) -> int:
         case "distance":
             status = distance_page.demo(given.out)
         case "soak":
-            status = _soak(max(10, given.seconds), max(0, given.restarts), given.seed)
+            status = _soak(max(10, given.seconds), max(0, given.restarts), given.seed, replaces=given.replace)
         case _:
             status = _bench(quick=given.quick, runs=given.runs, soak=given.soak)
     return status
@@ -76,10 +77,10 @@ def _bench(*, quick: bool, runs: int | None, soak: int | None) -> int:
     return 0
 
 
-def _soak(seconds: int, restarts: int, seed: int) -> int:
+def _soak(seconds: int, restarts: int, seed: int, *, replaces: bool) -> int:
     told = []
     try:
-        for line in soak.lines(seconds, restarts, seed):
+        for line in soak.lines(seconds, restarts, seed, replaces=replaces):
             print(line, flush=True)
             told.append(line)
     except UnavailableError as reason:

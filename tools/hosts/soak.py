@@ -1,7 +1,8 @@
 """Relays for an hour: `python -m tools.hosts soak`.
 
 Windows that nothing holds back but PFC, PAUSEs at random at the relays' neighbours, and relays that are ended
-and started again. No frame may be lost or overtaken.
+and started again, or with `--replace` replaced by a process to which they hand over. No frame may be lost or
+overtaken.
 """
 
 from __future__ import annotations
@@ -40,14 +41,17 @@ _RESPONSE_MS = 60
 """What switches take to obey PAUSE, on purpose: more than half of what the relays' headroom is for."""
 _HEADROOM = "3MB"
 """Of switches: a relay that is away is a wire, and its switch then pauses the far one over the long link."""
+_SHORT_LINK = "1m"
+"""From a switch to its relay."""
 
 
 @dataclass
 class Restarts:
-    """Relays that are ended and started again, one after the other."""
+    """Relays that are ended and started again, or replaced, one after the other."""
 
     times: int
     every_s: float
+    replaces: bool = False
     done: int = 0
     lost: list[str] = field(default_factory=list)
 
@@ -67,10 +71,13 @@ class Restarts:
     def _work(self, relays: Sequence[Relay], ending: threading.Event) -> None:
         while self.done < self.times and not ending.wait(self.every_s):
             relay = relays[self.done % len(relays)]
-            relay.stop()
-            # The kernel passes everything on meanwhile.
-            ending.wait(_APART_S)
-            relay.start()
+            if self.replaces:
+                relay.replace()
+            else:
+                relay.stop()
+                # The kernel passes everything on meanwhile.
+                ending.wait(_APART_S)
+                relay.start()
             self.done += 1
 
 
@@ -92,9 +99,16 @@ class Soaked:
     """How late the network was at most."""
 
 
-def soak(seconds: int, restarts: int, seed: int, *, headroom: float = 1.0) -> Soaked:
-    """Run it; `headroom` is the share of what the planner says that the relays have at their local ports."""
+def soak(seconds: int, restarts: int, seed: int, *, headroom: float = 1.0, replaces: bool = False) -> Soaked:
+    """Run it; `headroom` is the share of what the planner says that the relays have at their local ports.
+
+    With `replaces` each restart is a replacement, and switches have headroom for their relays alone.
+    """
     demand("ip", "tc", "setpriv")
+    room = _HEADROOM
+    if replaces:
+        plain = lossless.of(api.load_scenario(SCENARIO, [], seed), _CARRIER, None)
+        room = f"{_planned(plain)['headroom_bytes']}B"
     both = [
         {"pattern": "incast", "transport": "window", "from": source, "to": 1 - source} for source in (0, 1)
     ]
@@ -105,14 +119,14 @@ def soak(seconds: int, restarts: int, seed: int, *, headroom: float = 1.0) -> So
             "traffic": both,
             "transport.window.window": 2000,
             "switch.default.pfc_response": f"{_RESPONSE_MS}ms",
-            "switch.default.pfc_headroom": _HEADROOM,
-            "switch.long.pfc_headroom": _HEADROOM,
+            "switch.default.pfc_headroom": room,
+            "switch.long.pfc_headroom": room,
             # Only what is missing is sent again, and nothing because it is late.
             "transport.window.rto": "30s",
         }
     )
     scenario = api.load_scenario(SCENARIO, overrides, seed)
-    going = Restarts(restarts, max(1.0, (seconds - _SETTLES_S) / max(restarts, 1) - _APART_S))
+    going = Restarts(restarts, max(1.0, (seconds - _SETTLES_S) / max(restarts, 1) - _APART_S), replaces)
     made_of = replace(
         lossless.of(scenario, _CARRIER, None), of_host_ns=_LATENCY_MS * 10**6, meanwhile=going.going_on
     )
@@ -124,6 +138,18 @@ def soak(seconds: int, restarts: int, seed: int, *, headroom: float = 1.0) -> So
     plan = local.plan_of(scenario, _CARRIER, None, Given(), is_star=False)
     run, _ = local.execute(plan, None, partial(lossless.between, made_of))
     return _soaked(run, going)
+
+
+def _planned(made_of: Lossless) -> Mapping[str, Any]:
+    """Return the thresholds and the room that the planner has for the link from a switch to its relay."""
+    _, fibre = made_of.links.of_relay(made_of.links.relays[0])
+    planned: Mapping[str, Any] = clearway.dci_buffer(
+        distance=_SHORT_LINK,
+        rate=f"{made_of.links.directed[fibre].rate_bps}bps",
+        mtu=f"{made_of.mtu}B",
+        response=f"{_RESPONSE_MS + _LATENCY_MS}ms",
+    )["local_port"]
+    return planned
 
 
 def storms(made_of: Lossless, seconds: int, seed: int) -> list[dict[str, int]]:
@@ -141,14 +167,7 @@ def storms(made_of: Lossless, seconds: int, seed: int) -> list[dict[str, int]]:
 
 def relay_keys(made_of: Lossless, headroom: float) -> list[str]:
     """Return the lines that give relays this share of the planner's headroom at their local ports."""
-    local_, fibre = made_of.links.of_relay(made_of.links.relays[0])
-    link = made_of.links.directed[fibre]
-    planned: Mapping[str, Any] = clearway.dci_buffer(
-        distance="1m",
-        rate=f"{link.rate_bps}bps",
-        mtu=f"{made_of.mtu}B",
-        response=f"{lossless.response_ns(made_of, local_)}ns",
-    )["local_port"]
+    planned = _planned(made_of)
     buffer = planned["xoff_bytes"] + round(headroom * planned["headroom_bytes"])
     return [f'xoff = "{planned["xoff_bytes"]}B"', f'local_buffer = "{buffer}B"']
 
@@ -172,20 +191,20 @@ def _soaked(run: Run, going: Restarts) -> Soaked:
     return Soaked(run, going, overflows, again, heard, sum(port["stored"] for port in ports), late)
 
 
-def lines(seconds: int, restarts: int, seed: int) -> Iterator[str]:
+def lines(seconds: int, restarts: int, seed: int, *, replaces: bool) -> Iterator[str]:
     """Run it, and the control with half of the headroom, which has to lose; a line for each figure."""
     rounds = math.ceil(seconds / _ROUND_S)
-    lost = 0
+    lost, what = 0, "replacements" if replaces else "restarts"
     for number in range(rounds):
         planned = restarts // rounds + (number < restarts % rounds)
-        kept = soak(math.ceil(seconds / rounds), planned, seed + number)
+        kept = soak(math.ceil(seconds / rounds), planned, seed + number, replaces=replaces)
         part = kept.restarts.done
         delivered = sum(kept.run.tables["flows"]["delivered_bytes"]) / 1e6
         failed = len(kept.restarts.lost)
         yield (
-            f"measured soak round {number + 1} of {rounds}: {part} restarts, {kept.pauses} PAUSEs and RESUMEs"
+            f"measured soak round {number + 1} of {rounds}: {part} {what}, {kept.pauses} PAUSEs and RESUMEs"
             f" at relays, {kept.stored} frames stored, {delivered:.0f} MB delivered;"
-            f" {kept.overflows} frames without room, {kept.overtaken} sent again, {failed} restarts that"
+            f" {kept.overflows} frames without room, {kept.overtaken} sent again, {failed} {what} that"
             f" lost any; latest event {kept.late_ms:.1f} ms"
         )
         lost += kept.overflows + kept.overtaken + failed

@@ -215,11 +215,31 @@ class Relay:
 
     def start(self) -> None:
         """Start it; raises what it says if it cannot."""
+        self._process = self._started()
+
+    def _started(self, *options: str) -> subprocess.Popen[bytes]:
         # It ends by itself when its devices go, and those go with us.
+        words = [*self._words, "--config", str(self._config), *options]
         with self._log.open("ab") as said:
-            self._process = _start(self._namespace, [*self._words, "--config", str(self._config)], said)
-        if not first_line(self._process).startswith(b"relaying"):
+            process = _start(self._namespace, words, said)
+        if not first_line(process).startswith(b"relaying"):
             raise FailedRunError(f"{self.name}: {_tail(self._log)}")
+        return process
+
+    def replace(self) -> None:
+        """Have a new process take its place, to which it hands over; raises if either fails."""
+        former = self._process
+        assert former is not None
+        self.ended.append(self.status())
+        with stops.put_off():
+            self._process = self._started("--replace")
+            try:
+                status = former.wait(_DRAINS_S)
+            except subprocess.TimeoutExpired:
+                end([former])
+                raise FailedRunError(f"{self.name}: the process that was replaced does not end") from None
+        if status != 0:
+            raise FailedRunError(f"{self.name}: the process that was replaced ended with status {status}")
 
     def stop(self) -> None:
         """End it in order; the kernel passes everything on from then on."""

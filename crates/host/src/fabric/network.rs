@@ -124,15 +124,13 @@ impl Network {
         self.out.pop_front()
     }
 
-    /// Lets everything happen whose time has come.
-    pub fn advance(&mut self, now: Time) {
-        while let Some(Reverse((at, _, event))) =
-            self.events.peek().copied().filter(|Reverse((at, ..))| *at <= now)
-        {
-            self.events.pop();
-            self.lateness.record(now.since(at));
-            self.happen(event, at);
-        }
+    /// Lets the next thing happen whose time has come, and returns that time; none: nothing has.
+    pub fn step(&mut self, now: Time) -> Option<Time> {
+        let Reverse((at, _, event)) = self.events.peek().copied().filter(|Reverse((at, ..))| *at <= now)?;
+        self.events.pop();
+        self.lateness.record(now.since(at));
+        self.happen(event, at);
+        Some(at)
     }
 
     fn happen(&mut self, event: Event, now: Time) {

@@ -35,6 +35,8 @@ struct Port {
     name: String,
     link: usize,
     is_host: bool,
+    /// Whether more may wait in the device, as it had not run empty when the network last took from it.
+    has_more: bool,
 }
 
 /// A network with its devices.
@@ -60,7 +62,13 @@ impl Work {
             let Some(name) = &of.device else { continue };
             port_of[link ^ 1] = Some(ports.len());
             let is_host = plan.nodes[of.from].kind == Kind::Host;
-            ports.push(Port { device: tap::open(name, plan.mtu, RING)?, name: name.clone(), link, is_host });
+            ports.push(Port {
+                device: tap::open(name, plan.mtu, RING)?,
+                name: name.clone(),
+                link,
+                is_host,
+                has_more: false,
+            });
         }
         Ok(Work {
             network,
@@ -80,7 +88,9 @@ impl Work {
         let status = loop {
             let read = self.receive()?;
             let now = self.clock.now();
-            self.network.advance(now);
+            while let Some(at) = self.network.step(now) {
+                self.take_for(at)?;
+            }
             self.send();
             if sample_at <= now {
                 sample_at = (sample_at + self.sample_every).max(now);
@@ -116,22 +126,41 @@ impl Work {
     fn receive(&mut self) -> Result<bool, Problem> {
         let mut some = false;
         for number in 0..self.ports.len() {
-            for _ in 0..BATCH {
-                let port = &self.ports[number];
-                if !self.takes(port) {
+            some |= self.take(number, self.clock.now())?;
+        }
+        Ok(some)
+    }
+
+    /// Takes what hosts had waiting at a time that has passed: this process may have stood still, but an adapter has no part in that.
+    fn take_for(&mut self, at: Time) -> Result<(), Problem> {
+        for number in 0..self.ports.len() {
+            if self.ports[number].is_host && self.ports[number].has_more {
+                self.take(number, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what a device has, as of a time, and returns whether there was anything.
+    fn take(&mut self, number: usize, at: Time) -> Result<bool, Problem> {
+        let mut some = false;
+        self.ports[number].has_more = true;
+        for _ in 0..BATCH {
+            let port = &self.ports[number];
+            if !self.takes(port) {
+                break;
+            }
+            match port.device.recv(&mut self.buffer) {
+                Ok(length) => self.network.take(port.link, &self.buffer[..length], at),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // A device that is down gives nothing; one that is gone tells so when it is waited for.
+                Err(error) if error.kind() == ErrorKind::WouldBlock || is_down(&error) => {
+                    self.ports[number].has_more = false;
                     break;
                 }
-                let length = match port.device.recv(&mut self.buffer) {
-                    Ok(length) => length,
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                    // A device that is down gives nothing; one that is gone tells so when it is waited for.
-                    Err(error) if is_down(&error) => break,
-                    Err(error) => return Err(gone(&port.name, &error)),
-                };
-                some = true;
-                self.network.take(port.link, &self.buffer[..length], self.clock.now());
+                Err(error) => return Err(gone(&port.name, &error)),
             }
+            some = true;
         }
         Ok(some)
     }

@@ -290,7 +290,9 @@ fn planned(link: &Link) -> RelayParams {
         hysteresis,
         ..RelayParams::default()
     };
-    let safety = params.least_safety();
+    // A process that is late with what the switch takes is not to have the far relay held for that.
+    let late = rate.sent_in(response);
+    let safety = Bytes::new(params.least_safety().get() + late.get());
     RelayParams { remote_buffer: relay_buffer(&fibre).max(safety), safety: Some(safety), ..params }
 }
 

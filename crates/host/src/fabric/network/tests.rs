@@ -30,7 +30,7 @@ fn frame(to: usize, length: usize, number: u32) -> Vec<u8> {
 
 /// Lets everything happen until `until`; returns what came out, with the number of each.
 fn run(network: &mut Network, until: Time) -> Vec<(usize, u32)> {
-    network.advance(until);
+    while network.step(until).is_some() {}
     let number = |bytes: &[u8]| u32::from_be_bytes(bytes[38..42].try_into().unwrap());
     std::iter::from_fn(|| network.give()).map(|(link, bytes)| (link, number(&bytes))).collect()
 }
