@@ -15,7 +15,7 @@ use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::figures::{LaneFigures, PortFigures};
 use allowance::Allowance;
-use egress::Egress;
+use egress::{before, Egress, FREE};
 use telling::Telling;
 use watchdog::Watchdog;
 
@@ -153,7 +153,7 @@ impl Lanes {
     /// A frame of the closed lane of this priority came in on `port`. Panics if there is no such lane.
     pub fn store(&mut self, port: Port, priority: u8, frame: &[u8], now: Time) {
         let number = self.number(priority);
-        let is_first = !(0..self.priorities.len()).any(|number| self.may_send(across(port), number, now));
+        let none_waits = !self.waits_for(across(port));
         let lane = &mut self.directions[port as usize][number];
         (lane.is_closed, lane.idle_since) = (true, None);
         let figures = &mut self.egress[port as usize].figures;
@@ -165,17 +165,21 @@ impl Lanes {
             Admission::Dropped => figures.refused.overflow += 1,
             Admission::Accepted => {
                 figures.stored += 1;
+                let egress = &mut self.egress[across(port) as usize];
+                if lane.waiting.is_empty() {
+                    lane.allowance.begin(before(now, FREE));
+                }
+                if none_waits {
+                    egress.begin(now);
+                }
                 lane.waiting.push_back(frame.to_vec());
                 lane.peak = lane.peak.max(self.relay.waiting(port, number).get());
-                if is_first && !self.is_paused(across(port), number, now) {
-                    self.egress[across(port) as usize].begins(now);
-                }
             }
         }
     }
 
     /// Hands what may leave on `port` to `send`, PFC frames first, and returns whether there was anything. What `send` refuses, by
-    /// returning `false`, stays.
+    /// returning `false`, stays. Of the time that has passed [`Lanes::handle_timeout`] must have been told.
     pub fn transmit(&mut self, port: Port, now: Time, mut send: impl FnMut(&[u8]) -> bool) -> bool {
         if let Some(said) = self.poll_pfc(port) {
             let bytes: [u8; BYTES] = said.to_bytes(self.egress[port as usize].source);
@@ -192,13 +196,10 @@ impl Lanes {
             }
             return true;
         }
-        let egress = &self.egress[port as usize];
-        if egress.free_at > now || self.is_frozen {
+        if self.is_frozen {
             return false;
         }
-        let (first, count) = (egress.next, self.priorities.len());
-        let turns = (0..count).map(|turn| (first + turn) % count);
-        let Some(number) = turns.into_iter().find(|&number| self.may_send(port, number, now)) else {
+        let Some((from, number)) = self.next(port, now).filter(|(from, _)| *from <= now) else {
             return false;
         };
         let lane = &mut self.directions[across(port) as usize][number];
@@ -209,16 +210,22 @@ impl Lanes {
         let size = on_the_wire(frame.len());
         lane.waiting.pop_front();
         let egress = &mut self.egress[port as usize];
-        lane.allowance.sent(egress.sent(size, now));
+        lane.allowance.sent(egress.sent(size, from), egress.free_at);
         egress.next = number + 1;
         self.relay.frame_left(port, number, size, now);
         true
     }
 
-    /// Returns whether a frame of the lane of this number waits for a port, and may begin.
-    fn may_send(&self, port: Port, number: usize, now: Time) -> bool {
-        let lane = &self.directions[across(port) as usize][number];
-        !lane.waiting.is_empty() && lane.allowance.may_begin(now, self.egress[port as usize].made_up)
+    /// Returns when the next frame begins on a port, and the number of its lane; lanes that may begin at the same time have turns.
+    fn next(&self, port: Port, now: Time) -> Option<(Time, usize)> {
+        let (egress, lanes) = (&self.egress[port as usize], &self.directions[across(port) as usize]);
+        let turns = (0..lanes.len()).map(|turn| (egress.next + turn) % lanes.len());
+        let waiting = turns.filter(|&number| {
+            !lanes[number].waiting.is_empty() && lanes[number].allowance.may_begin(now, egress.made_up)
+        });
+        waiting
+            .map(|number| (egress.begins(lanes[number].allowance.since(), now), number))
+            .min_by_key(|(from, _)| *from)
     }
 
     /// Returns whether the lane of this number that leaves on a port is paused there.
@@ -286,10 +293,10 @@ impl Lanes {
     pub fn poll_timeout(&self, now: Time) -> Time {
         let mut next = self.relay.poll_timeout().min(self.leaves.unwrap_or(Time::NEVER));
         for port in PORTS {
-            for (number, lane) in self.directions[across(port) as usize].iter().enumerate() {
-                if !self.is_frozen && self.may_send(port, number, now) {
-                    next = next.min(self.egress[port as usize].free_at);
-                }
+            if let Some((from, _)) = self.next(port, now).filter(|_| !self.is_frozen) {
+                next = next.min(from);
+            }
+            for lane in &self.directions[across(port) as usize] {
                 let until = lane.allowance.paused_until();
                 next = next.min(if until > Time::ZERO { until } else { Time::NEVER });
                 next = next.min(lane.telling.poll_timeout(self.egress[port as usize].made_up));

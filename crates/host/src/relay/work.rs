@@ -34,7 +34,7 @@ const DRAINS: Span = Span::from_secs(5);
 const SETTLES: Span = Span::from_ms(1);
 
 /// Where the kernel's part writes into a MAC control frame when it came.
-const STAMP: usize = 52;
+pub(super) const STAMP: usize = 52;
 
 /// A lane as it is seen: the port that it comes in on, its priority, and what process and kernel know of it.
 pub type Lane = (Port, u8, LaneFigures, LaneCounters);

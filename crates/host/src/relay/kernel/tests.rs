@@ -1,9 +1,11 @@
 //! The kernel's choice of a priority against [`Classes::of`], frame by frame.
 
+use clearway_proto::pfc::frame::PfcFrame;
 use clearway_proto::units::{Span, Time};
 
 use super::*;
 use crate::relay::probe::{Prober, Probing};
+use crate::relay::work::STAMP;
 
 fn setting() -> Setting<'static> {
     const NONE: &Classes =
@@ -100,6 +102,29 @@ fn answers_to_a_process_that_is_dead_are_dropped() {
     let probing = Probing { every: Span::from_secs(1), delay: Span::ZERO, response: Span::ZERO };
     let probe = Prober::new([2; 6], 1, probing, Time::ZERO).poll(Time::ZERO).expect("one is due");
     assert_eq!(run(&mut near, "clearway_remote", &probe).0, SHOT);
+}
+
+/// A PFC frame tells the process when it came, in what pads it.
+#[test]
+fn a_pfc_frame_is_stamped_where_nothing_is_said() {
+    let Ok(mut relay) = load(&Setting { dead_after_ns: i64::MAX as u64, ..setting() }) else { return };
+    let frame = PfcFrame::of(3, 700).to_bytes([9; 6]);
+    for program in ["clearway_local", "clearway_remote"] {
+        let before = monotonic_ns();
+        let (said, left) = run(&mut relay, program, &frame);
+        assert_eq!(
+            (said, &left[..STAMP], &left[STAMP + 8..]),
+            (REDIRECT, &frame[..STAMP], &frame[STAMP + 8..])
+        );
+        let stamp = u64::from_ne_bytes(left[STAMP..STAMP + 8].try_into().expect("eight bytes"));
+        assert!((before..=monotonic_ns()).contains(&stamp), "{stamp}");
+        // One that is too short for that goes on as it is.
+        let (said, left) = run(&mut relay, program, &frame[..STAMP + 4]);
+        assert_eq!((said, left.as_slice()), (REDIRECT, &frame[..STAMP + 4]));
+    }
+    // So does one that passes a relay whose process is dead.
+    let mut dead = load(&setting()).expect("one was loaded");
+    assert_eq!(run(&mut dead, "clearway_local", &frame), (REDIRECT, frame.to_vec()));
 }
 
 /// Numbers that look drawn at random (xorshift64: Marsaglia, Journal of Statistical Software 2003).

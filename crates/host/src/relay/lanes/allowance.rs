@@ -7,6 +7,8 @@
 
 use clearway_proto::units::{Span, Time};
 
+use super::egress::before;
+
 /// What had become of an allowance when PAUSE was read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
@@ -14,8 +16,6 @@ pub(super) struct Used {
     pub(super) free_at: Time,
     /// Whether frames wait.
     pub(super) waits: bool,
-    /// Whether the last frame that the link was given is of this lane.
-    pub(super) sent_last: bool,
 }
 
 /// The allowance of a lane.
@@ -25,8 +25,12 @@ pub(super) struct Allowance {
     paused_at: Option<Time>,
     /// The time at which the PAUSE runs out.
     until: Time,
-    /// The start of the allowance, with what the one before has left.
+    /// The time from which on what waits may have left: the start of the allowance, with what the one before has left or has used of it.
     since: Time,
+    /// The start of the allowance alone.
+    resumed_at: Time,
+    /// The end of the last frame that was sent.
+    used_until: Time,
     /// The time that the port may send for though it is paused.
     owed: Span,
     /// The time that it has sent for too long.
@@ -40,22 +44,33 @@ impl Allowance {
         if self.paused_at.is_some() {
             return;
         }
+        // One that came before an earlier PAUSE ran out, and is read after that, ends no spell.
+        let is_again = at < self.resumed_at;
+        let at = at.max(self.resumed_at);
         self.paused_at = Some(at);
-        if used.waits {
+        if used.waits && !is_again {
             self.owed = at.since(used.free_at.max(self.since)).min(at_most);
         }
-        if used.sent_last {
-            self.overdrawn = used.free_at.since(at);
+        self.overdrawn = self.used_until.max(self.since).since(at);
+    }
+
+    /// The port may send again from `at` on.
+    pub(super) fn resume(&mut self, at: Time) {
+        if self.paused_at.take().is_some() {
+            let (owed, overdrawn) = (std::mem::take(&mut self.owed), std::mem::take(&mut self.overdrawn));
+            self.since = before(at + overdrawn, owed);
+            self.resumed_at = at;
         }
     }
 
-    /// The port may send again from `at` on. Returns from when on it is taken to have been free for this lane; none if it was not paused.
-    pub(super) fn resume(&mut self, at: Time) -> Option<Time> {
-        self.paused_at.take()?;
-        let later = at + std::mem::take(&mut self.overdrawn);
-        let owed = std::mem::take(&mut self.owed);
-        self.since = Time::from_ps(later.as_ps().saturating_sub(owed.as_ps()));
-        Some(self.since)
+    /// The first frame that waits came no earlier than `at`.
+    pub(super) fn begin(&mut self, at: Time) {
+        self.since = self.since.max(at);
+    }
+
+    /// Returns the time from which on what waits may have left.
+    pub(super) fn since(&self) -> Time {
+        self.since
     }
 
     /// Returns until when the port is paused; a time that has passed: it is not.
@@ -69,8 +84,12 @@ impl Allowance {
             || self.owed > Span::ZERO && self.paused_at.is_some_and(|at| now.since(at) < at_most)
     }
 
-    /// A frame was sent that takes this long.
-    pub(super) fn sent(&mut self, lasts: Span) {
-        self.owed = self.owed.saturating_sub(lasts);
+    /// A frame was sent that takes this long, up to `until`.
+    pub(super) fn sent(&mut self, lasts: Span, until: Time) {
+        if self.paused_at.is_some() {
+            self.overdrawn += lasts.saturating_sub(self.owed);
+            self.owed = self.owed.saturating_sub(lasts);
+        }
+        self.used_until = until;
     }
 }

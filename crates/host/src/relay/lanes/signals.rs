@@ -47,15 +47,11 @@ impl Lanes {
     pub(super) fn heed(&mut self, port: Port, number: usize, quanta: u16, arrived: Time, now: Time) {
         self.note_run_out(port, number, arrived);
         if quanta == 0 {
-            self.allow(port, number, arrived);
+            self.leaving(port, number).0.allowance.resume(arrived);
         } else {
             let egress = &self.egress[port as usize];
             let lane = &mut self.directions[across(port) as usize][number];
-            let used = Used {
-                free_at: egress.free_at,
-                waits: !lane.waiting.is_empty(),
-                sent_last: egress.next == number + 1,
-            };
+            let used = Used { free_at: egress.free_at, waits: !lane.waiting.is_empty() };
             lane.allowance.pause(
                 arrived,
                 now + lasting(quanta, self.rates[port as usize]),
@@ -98,18 +94,7 @@ impl Lanes {
         }
         // So has what the far relay was told of it.
         lane.telling = Telling::from(now);
-        self.allow(port, number, until);
-    }
-
-    fn allow(&mut self, port: Port, number: usize, from: Time) {
-        let others_send =
-            (0..self.priorities.len()).any(|other| other != number && self.may_send(port, other, from));
-        let allowance = &mut self.directions[across(port) as usize][number].allowance;
-        match allowance.resume(from) {
-            // The link goes on with what it sends.
-            Some(from) if !others_send => self.egress[port as usize].is_free_from(from),
-            _ => {}
-        }
+        lane.allowance.resume(until);
     }
 
     /// The next PFC frame out of a port.
