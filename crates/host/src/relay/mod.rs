@@ -7,6 +7,8 @@
 pub mod classes;
 #[cfg(feature = "tcp")]
 pub mod device;
+#[cfg(feature = "tcp")]
+pub mod drivers;
 pub mod figures;
 #[cfg(feature = "tcp")]
 pub mod filters;

@@ -21,6 +21,7 @@ use crate::daemon::output::{print, Problem};
 use crate::daemon::service::Service;
 use crate::daemon::{http, log, stops};
 use crate::relay::device::{ports, remove, Devices};
+use crate::relay::drivers::{obstacle, Obstacle};
 use crate::relay::handle::{Handle, Succession};
 use crate::relay::page::page;
 use crate::relay::predecessor::Predecessor;
@@ -159,6 +160,14 @@ fn announce(args: &RelayArgs, params: &RelayParams, short_response: Option<Span>
         replaces,
         "relay starts"
     );
+    for interface in [&args.local, &args.remote] {
+        if let Some(Obstacle { driver, does }) = obstacle(interface) {
+            warn!(
+                interface,
+                driver, does, "the card cannot be a relay's as it is; docs/LOSSLESS.md says what can be done"
+            );
+        }
+    }
     if let Some(response) = short_response {
         let response = response.shown();
         warn!(
