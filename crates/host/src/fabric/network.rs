@@ -1,5 +1,5 @@
 //! The machine of a software network: no device, no clock. What comes from a device is handed over ([`Network::take`]), what is for
-//! one is asked for ([`Network::give`]), and what is to happen by itself happens in [`Network::advance`], each event at its own time.
+//! one is asked for ([`Network::give`]), and what is to happen by itself happens in [`Network::step`], each event at its own time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
