@@ -47,7 +47,10 @@ impl Lanes {
                 continue;
             };
             pauses.push((across(port), number, paused));
-            self.directions[port as usize][number].waiting.extend(frames);
+            let lane = &mut self.directions[port as usize][number];
+            lane.waiting.extend(frames);
+            // What the other was owed is not known.
+            lane.allowance.begin(now);
         }
         let sizes = |port: Port, number: usize| {
             let waiting = self.directions[port as usize][number].waiting.iter();

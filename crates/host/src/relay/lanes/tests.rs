@@ -430,6 +430,11 @@ fn what_is_handed_over_leaves_in_order_when_the_port_may_send() {
     assert_eq!(new.adopt(handover.clone(), &params(2), at), []);
     // 7.5 kB wait, above XOFF.
     assert_eq!(sent(&mut new, Port::Local, at), (vec![9], vec![PfcFrame::of(3, LONGEST)]));
+    assert_eq!(
+        sent(&mut new, Port::Remote, at).0,
+        [0_u8; 0],
+        "the new one is owed nothing of before its time"
+    );
     assert!(!new.are_open());
     new.store(Port::Local, 3, &numbered(5), at + Span::from_us(1));
     assert_eq!(sent(&mut new, Port::Remote, at + half / 2).0, [0_u8; 0], "paused still");
