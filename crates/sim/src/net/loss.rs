@@ -137,7 +137,7 @@ mod tests {
         assert_eq!([0, 1].map(|window: usize| twice.windows[window].frames), [1, 1]);
     }
 
-    /// Of 10 000 frames of 1000 bytes with one wrong bit in 10 000 on average, exp(-0.8) come through.
+    /// A share of exp(-0.8) of 10 000 frames of 1000 bytes comes through where one bit in 10 000 is wrong on average.
     #[test]
     fn wrong_bits_strike_frames_by_their_length() {
         for (size, right) in [(1000, 0.449_31_f64), (100, 0.923_11)] {

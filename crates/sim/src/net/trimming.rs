@@ -1,7 +1,7 @@
 //! Ports that cut packets for which they have no room down to their headers (packet trimming), as `CompositeQueue` of
 //! ultraethernet/uet-htsim does (`htsim/sim/compositequeue.cpp`).
 //!
-//! What is cut waits in a queue of its own, which stands behind those of the classes in number and before them in order. A full
+//! Headers that are left wait in a queue of their own, which stands behind those of the classes in number and before them in order. A full
 //! queue is one that has no room for the packet that comes; then a draw decides whether that packet is cut or the last one that
 //! waits, whose place it takes.
 

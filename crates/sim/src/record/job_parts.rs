@@ -73,8 +73,8 @@ table! {
         /// The rank that begins later than the others of its group by the most, on average; 0 where the next
         /// column has no value.
         straggler: Run,
-        /// By how much it begins later than the mean of the others, on average; NaN where the ranks of no group
-        /// have ended it equally often.
+        /// The time by which the straggler begins later than the mean of the others, on average; NaN where the
+        /// ranks of no group have ended it equally often.
         straggler_late_us: Run,
     }
 }

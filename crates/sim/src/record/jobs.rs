@@ -1,4 +1,4 @@
-//! What is told of jobs: how long each iteration took, and the bandwidth of collectives.
+//! The figures of jobs: how long each iteration took, and the bandwidth of collectives.
 
 use clearway_proto::units::{Span, Time};
 

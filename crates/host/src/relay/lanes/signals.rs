@@ -80,7 +80,7 @@ impl Lanes {
         }
     }
 
-    /// A lane that leaves on a port, and what that makes up for.
+    /// Returns the lane of this number that leaves on a port, and the time that the port makes up for.
     fn leaving(&mut self, port: Port, number: usize) -> (&mut Lane, Span) {
         (&mut self.directions[across(port) as usize][number], self.egress[port as usize].made_up)
     }
@@ -92,7 +92,7 @@ impl Lanes {
         if until > now || until == Time::ZERO {
             return;
         }
-        // So has what the far relay was told of it.
+        // The far relay's PAUSE has run out as well.
         lane.telling = Telling::from(now);
         lane.allowance.resume(until);
     }

@@ -49,7 +49,7 @@ impl Telling {
         false
     }
 
-    /// What is to be said now: quanta, or none for a RESUME.
+    /// Returns the quanta of the PAUSE that goes on now, 0 for a RESUME; none: nothing is to be said.
     pub(super) fn poll(&mut self, now: Time, at_most: Span) -> Option<u16> {
         self.advance(now);
         let in_time = now.since(self.paused_at) < at_most;

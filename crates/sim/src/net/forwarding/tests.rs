@@ -94,7 +94,8 @@ fn a_dead_link_is_left_by_those_that_know_of_it() {
     }
 }
 
-/// By the modulo hash most flows of the switch with a dead next hop move among three and more; by the highest weight only its own.
+/// Most flows of a switch with a dead next hop move under the modulo hash, where there are three and more; under the highest weight only
+/// those of the dead one do.
 #[test]
 fn rehashing_moves_as_many_flows_as_it_says() {
     let graph = Graph::build(&crate::topology::tests::leaf_spine(2, 8, 1));
