@@ -11,6 +11,7 @@ mod ports;
 mod rdma;
 mod traffic;
 mod transports;
+mod uec;
 
 use crate::dice::Dice;
 use crate::random_net::case::{Case, Table, Value};
@@ -87,6 +88,9 @@ pub fn case(seed: u64) -> Case {
     ports::draw_relays(&mut Dice::new(seed.rotate_left(5) ^ 0x5319), &world, &mut tables);
     rdma::draw_hpcc(&mut Dice::new(seed.rotate_left(23) ^ 0x4970_cc19), &world, &mut tables);
     ports::draw_orders(&mut Dice::new(seed.rotate_left(13) ^ 0x0f1f), &mut tables);
+    uec::draw_nscc(&mut Dice::new(seed.rotate_left(31) ^ 0x005c_c0de), &world, &mut tables);
+    uec::draw_trimming(&mut Dice::new(seed.rotate_left(37) ^ 0x7217), &mut tables);
+    uec::draw_paths(&mut Dice::new(seed.rotate_left(7) ^ 0x9a78), &mut tables);
     let topology = std::mem::take(&mut world.network.topology);
     Case { tables, topology, trace: world.trace, sizes: world.sizes }
 }
