@@ -91,10 +91,16 @@ fn with_red_for_steps(case: &Case, _: &Outcome) -> Option<Case> {
     any.then_some(case)
 }
 
-/// Without classes a port has one queue, as with one class.
+/// Whether a switch of a case may cut packets.
+fn trims(case: &Case) -> bool {
+    case.any("switch", |switch| switch.says("overflow", "trim"))
+}
+
+/// Without classes a port has one queue, as with one class. Where switches cut packets acknowledgements go ahead with their headers,
+/// unless there are classes.
 fn with_one_class(case: &Case, outcome: &Outcome) -> Option<Case> {
     let mut case = case.clone();
-    if case.any("class", |_| true) {
+    if case.any("class", |_| true) || trims(&case) {
         return None;
     }
     let mut class = Table::named("class", "only");
@@ -143,7 +149,8 @@ fn with_vast_buffers(case: &Case, outcome: &Outcome) -> Option<Case> {
     // Drops are counted while the run is measured, and here none may be at any time.
     let measured_whole = figure(outcome, "measured_from_us") == Some(0.0)
         && figure(outcome, "measured_until_us") == figure(outcome, "simulated_us");
-    if !alone || is_paused(&case) || figure(outcome, "drops") != Some(0.0) || !measured_whole {
+    if !alone || is_paused(&case) || trims(&case) || figure(outcome, "drops") != Some(0.0) || !measured_whole
+    {
         return None;
     }
     if !case.any("switch", |switch| switch.name.as_deref() == Some("default")) {
