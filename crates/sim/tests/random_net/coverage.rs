@@ -63,7 +63,9 @@ pub const FEATURES: &[Feature] = &[
     ("irn", |case| protocol(case, "irn")),
     ("hpcc", |case| protocol(case, "hpcc")),
     ("nscc", |case| protocol(case, "nscc")),
-    ("spray", |case| case.any("transport", |t| t.gives("spray"))),
+    ("packets on several paths", |case| case.any("transport", |t| t.gives("spray"))),
+    ("paths by reps", |case| case.any("transport", |t| t.says("spray", "reps"))),
+    ("paths by queues", |case| case.any("transport", |t| t.says("spray", "adaptive"))),
     ("trimming", |case| case.any("switch", |s| s.says("overflow", "trim"))),
     ("base_rtt", |case| case.any("transport", |t| t.gives("base_rtt"))),
     ("dcqcn", |case| case.any("transport", |t| t.says("congestion", "dcqcn"))),
@@ -164,6 +166,7 @@ pub const FEATURES: &[Feature] = &[
 const APART: &[&[&str]] = &[
     &["star", "dumbbell", "leaf_spine", "fat_tree", "datacenters", "topology file"],
     &["star", "links of different rates"],
+    &["paths by queues", "routing"],
     &["fat_tree", "links of different rates"],
     &["star", "remote targets"],
     &["star", "several arbiters"],

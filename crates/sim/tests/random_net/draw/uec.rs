@@ -87,7 +87,7 @@ pub fn draw_trimming(dice: &mut Dice, tables: &mut [Table]) {
             table.set("trim_size", Value::Size(dice.pick(&[1, 20, 100])));
         }
         if dice.percent(40) {
-            table.set("trim_room", Value::Size(dice.pick(&[64, 1000, 1_000_000])));
+            table.set("trim_room", Value::Size(dice.pick(&[20_000, 1_000_000, 50_000_000])));
         }
         if dice.percent(50) {
             table.set("trim_tail", Value::Number(dice.pick(&[0.0, 0.3, 1.0])));
@@ -98,11 +98,13 @@ pub fn draw_trimming(dice: &mut Dice, tables: &mut [Table]) {
 /// Lets the packets of transports take several paths in some scenarios. It came later and has dice of its own.
 pub fn draw_paths(dice: &mut Dice, tables: &mut [Table]) {
     let fastpass = |table: &Table| table.says("protocol", "fastpass");
+    // Switches that choose ports by their queues do not route around what is dead.
+    let routes_around = tables.iter().any(|table| table.kind == "routing");
     for table in tables.iter_mut().filter(|table| table.kind == "transport" && !fastpass(table)) {
         if !dice.percent(40) {
             continue;
         }
         let spray = dice.pick(&["packet", "round_robin", "reps", "flowlet", "adaptive"]);
-        table.set("spray", spray);
+        table.set("spray", if routes_around && spray == "adaptive" { "reps" } else { spray });
     }
 }
