@@ -103,7 +103,7 @@ def test_a_config_of_conweave(clearway: Clearway) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "protocol", "lost"),
-    [(1, "roce", ""), (7, "swift", "TIMELY"), (8, "dctcp", "DCTCP"), (10, "hpcc", "PINT")],
+    [(1, "roce", ""), (7, "timely", "RATE_HAI"), (8, "dctcp", "DCTCP"), (10, "hpcc", "PINT")],
 )
 def test_congestion_controls(
     mode: int, protocol: str, lost: str, clearway: Clearway, workspace: Path

@@ -29,3 +29,4 @@ mod script;
 mod swift;
 mod swing;
 mod takeover_memory;
+mod timely;

@@ -45,6 +45,7 @@ mod spray;
 mod swift;
 mod theory;
 mod three_systems;
+mod timely;
 mod training;
 mod trimming;
 mod uec;

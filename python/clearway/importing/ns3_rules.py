@@ -131,7 +131,9 @@ class Ns3Rules:
         if self._mode == 8:
             return {"protocol": "dctcp", **_given({"gain": config.number("EWMA_GAIN", 1)})}
         if self._mode == 7:
-            return {"protocol": "swift"}
+            rates = {"increase": config.rate("RATE_AI"), "min_rate": config.rate("MIN_RATE")}
+            keys = {ours: units.rate(value) for ours, value in rates.items() if value is not None}
+            return {"protocol": "timely", **keys}
         times = {ours: config.time(key, 10**6) for key, ours in _DCQCN_TIMES.items()}
         rates = {ours: config.rate(key) for key, ours in _DCQCN_RATES.items()}
         keys = {
@@ -208,10 +210,8 @@ class Ns3Rules:
 
     def _say_what_is_lost(self) -> None:
         config = self._config
-        if self._mode == 7:
-            self.lost.append(
-                "CC_MODE 7: TIMELY is not here; swift stands in its place, which goes by delay too"
-            )
+        if self._mode == 7 and "RATE_HAI" in config.values:
+            self.lost.append("RATE_HAI: TIMELY rises by five times RATE_AI, from the fifth step in a row on")
         if self._mode == 10:
             self.lost.append("CC_MODE 10: HPCC without PINT, whose compressed telemetry is not here")
         if self._mode == 1 and config.whole("HAS_WIN", 1, 1):

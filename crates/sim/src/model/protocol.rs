@@ -24,6 +24,7 @@ macro_rules! for_each_scheme {
             Irn(clearway_proto::baseline::rdma::irn::IrnParams) =
                 "irn", "IRN (SIGCOMM 2018): RDMA that survives loss, in a window of one bandwidth-delay product, with or without DCQCN";
             Hpcc(clearway_proto::baseline::rdma::hpcc::HpccParams) = "hpcc", "HPCC (SIGCOMM 2019): RDMA whose window follows what switches write into its packets";
+            Timely(clearway_proto::baseline::rdma::timely::TimelyParams) = "timely", "TIMELY (SIGCOMM 2015): RDMA whose rate follows the round trip and its gradient";
             Nscc(clearway_proto::baseline::uec::NsccParams) = "nscc", "NSCC as uet-htsim has it: a window from delay and marks, for switches that trim";
         }
     };

@@ -50,6 +50,13 @@ impl RecoveryKind {
         unread.then(|| Conflict::between(threshold, "needs selective_repeat in place of", recovery))
     }
 
+    /// The conflict of a window that reaches further than what is noted of packets.
+    pub(super) fn check_window(self, window: Option<u32>, reach: u32) -> Option<Conflict> {
+        let is_selective = self == RecoveryKind::SelectiveRepeat;
+        let window = window.filter(|window| is_selective && *window > reach)?;
+        Some(Conflict::between(("window", window), "is above", ("reach", reach)))
+    }
+
     /// The recovery of a sender whose packets are all under way.
     pub(super) fn recovery(self, reach: u32, dup_threshold: u32) -> RoceRecovery {
         match self {
@@ -124,10 +131,7 @@ impl Parameters for RoceParams {
 
     fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = common::check_reach(self.reach);
-        let selective = self.recovery == RecoveryKind::SelectiveRepeat;
-        if let Some(window) = self.window.filter(|window| selective && *window > self.reach) {
-            conflicts.push(Conflict::between(("window", window), "is above", ("reach", self.reach)));
-        }
+        conflicts.extend(self.recovery.check_window(self.window, self.reach));
         conflicts.extend(self.recovery.check_threshold(self.dup_threshold));
         if self.congestion.scale_window && self.window.is_none() {
             conflicts.push(Conflict::alone("scale_window", &true, "needs a window"));
