@@ -12,6 +12,7 @@ mod ends;
 mod fcp;
 mod files;
 mod folder;
+mod goal;
 #[cfg(target_os = "linux")]
 mod relay;
 mod scenarios;
@@ -25,6 +26,7 @@ pub use datagrams::{datagram, header, message};
 pub use ends::ends;
 pub use fcp::fcp;
 pub use files::{sizes, topology, trace};
+pub use goal::goal;
 #[cfg(target_os = "linux")]
 pub use relay::relay;
 pub use scenarios::{overrides, scenario};
@@ -41,6 +43,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("topology", topology),
     ("trace", trace),
     ("sizes", sizes),
+    ("goal", goal),
     ("fcp", fcp),
     #[cfg(target_os = "linux")]
     ("header", header),

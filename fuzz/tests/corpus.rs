@@ -59,6 +59,7 @@ replays! {
     topology,
     trace,
     sizes,
+    goal,
     fcp,
     #[cfg(target_os = "linux")]
     header,

@@ -18,8 +18,8 @@ use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 use clearway_sim::check::load_text;
 use clearway_sim::model::{
-    Buffer, Ecn, HostKind, HostKinds, HostModel, MarkPoint, Network, Pattern, Pfc, Protocol, Record,
-    Scenario, Spray, SwitchKind, SwitchKinds, Topology, Traffic, Transport, Xoff,
+    Buffer, Ecn, HostKind, HostKinds, HostModel, MarkPoint, Network, Pair, Pattern, Pfc, Protocol, Record,
+    Scenario, Spray, SwitchKind, SwitchKinds, Topology, TraceFlow, Traffic, Transport, Xoff,
 };
 use clearway_sim::record::Column;
 
@@ -94,12 +94,32 @@ fn workloads() -> Vec<Workload> {
         ("dc-pfc", None, None, of_file(include_str!("dc-pfc.toml"))),
         ("dc-relay", None, None, of_file(include_str!("dc-relay.toml"))),
         ("dc-irn", None, None, of_file(include_str!("dc-irn.toml"))),
+        ("ring1024", None, None, ring()),
+        ("ring1024-flows", None, None, ring_as_flows()),
     ]
 }
 
 /// Returns what a scenario's file says.
 fn of_file(text: &str) -> Scenario {
     load_text(text, "bench", Path::new(""), &[], None).expect("a scenario without mistakes").scenario
+}
+
+fn ring() -> Scenario {
+    of_file(include_str!("ring1024.toml"))
+}
+
+/// The bytes of [`ring`] between the same hosts, as a flow from each to the next.
+fn ring_as_flows() -> Scenario {
+    let mut scenario = ring();
+    let Pattern::Job(job) = &scenario.traffic[0].pattern else { panic!("a job") };
+    let flow = |pair: &Pair| TraceFlow {
+        start: Time::ZERO,
+        from: job.hosts[pair.from as usize],
+        to: job.hosts[pair.to as usize],
+        bytes: Bytes::new(pair.bytes),
+    };
+    scenario.traffic[0].pattern = Pattern::Trace { flows: job.graph.pairs.iter().map(flow).collect() };
+    scenario
 }
 
 /// 4000-byte frames with a 64-byte acknowledgement each; switches of 12.7 MB a port that mark above 65 packets.

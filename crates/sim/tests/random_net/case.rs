@@ -45,7 +45,7 @@ pub struct Table {
 }
 
 /// Kinds of table of which a file holds a list.
-const LISTS: [&str; 4] = ["traffic", "fault", "node", "link"];
+const LISTS: [&str; 6] = ["traffic", "fault", "node", "link", "job", "job.layer"];
 
 impl Table {
     /// An empty table.

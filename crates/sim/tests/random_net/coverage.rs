@@ -27,6 +27,9 @@ pub const FEATURES: &[Feature] = &[
     ("closed_loop", |case| pattern(case, "closed_loop")),
     ("open_loop", |case| pattern(case, "open_loop")),
     ("trace", |case| pattern(case, "trace")),
+    ("collectives", |case| case.any("job", |job| job.says("kind", "collective"))),
+    ("training steps", |case| case.any("job", |job| job.says("kind", "training"))),
+    ("several ranks on a host", |case| case.any("job", |job| job.gives("ranks_per_host"))),
     ("several traffic tables", |case| case.all("traffic").count() > 1),
     ("fixed sizes", |case| sizes(case, |sizes| sizes.starts_with("fixed"))),
     ("exponential sizes", |case| sizes(case, |sizes| sizes.starts_with("exponential"))),
@@ -160,75 +163,51 @@ pub const FEATURES: &[Feature] = &[
     ("record.throughput", |case| record(case, "throughput")),
     ("record.links", |case| record(case, "links")),
     ("record.fairness", |case| record(case, "fairness")),
+    ("record.timeline", |case| record(case, "timeline")),
+    ("record.alone", |case| record(case, "alone")),
 ];
 
 /// Features of which no scenario has two.
-const APART: &[&[&str]] = &[
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "datacenters", "topology file"],
-    &["star", "links of different rates"],
-    &["paths by queues", "routing"],
-    &["fat_tree", "links of different rates"],
-    &["star", "remote targets"],
-    &["star", "several arbiters"],
-    &["datacenters", "topology file", "fastpass"],
-    &["datacenters", "topology file", "fastpass on arrival"],
-    &["datacenters", "topology file", "several arbiters"],
-    &["datacenters", "topology file", "min_fct"],
-    &["datacenters", "topology file", "arbiters that take time"],
-    &["datacenters", "topology file", "arbiters that look at times"],
-    &["datacenters", "topology file", "arbiters with little room"],
-    &["datacenters", "topology file", "crash"],
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file", "relays"],
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file", "relay_safety"],
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file", "relay_virtual_queue"],
-    &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file", "bypass"],
-    &["relays", "fastpass"],
-    &["relays", "fastpass on arrival"],
-    &["relays", "several arbiters"],
-    &["relays", "min_fct"],
-    &["relays", "arbiters that take time"],
-    &["relays", "arbiters that look at times"],
-    &["relays", "arbiters with little room"],
-    &["relays", "crash"],
-    &["bypass", "fastpass"],
-    &["bypass", "fastpass on arrival"],
-    &["bypass", "several arbiters"],
-    &["bypass", "min_fct"],
-    &["bypass", "arbiters that take time"],
-    &["bypass", "arbiters that look at times"],
-    &["bypass", "arbiters with little room"],
-    &["bypass", "crash"],
-    &["relay_safety", "fastpass"],
-    &["relay_safety", "fastpass on arrival"],
-    &["relay_safety", "several arbiters"],
-    &["relay_safety", "min_fct"],
-    &["relay_safety", "arbiters that take time"],
-    &["relay_safety", "arbiters that look at times"],
-    &["relay_safety", "arbiters with little room"],
-    &["relay_safety", "crash"],
-    &["relay_virtual_queue", "fastpass"],
-    &["relay_virtual_queue", "fastpass on arrival"],
-    &["relay_virtual_queue", "several arbiters"],
-    &["relay_virtual_queue", "min_fct"],
-    &["relay_virtual_queue", "arbiters that take time"],
-    &["relay_virtual_queue", "arbiters that look at times"],
-    &["relay_virtual_queue", "arbiters with little room"],
-    &["relay_virtual_queue", "crash"],
-    &["ideal hosts", "snap hosts"],
-    &["ideal hosts", "pauses"],
-    &["ideal hosts", "no jitter"],
-    &["ideal hosts", "small receive queues"],
-    &["ideal hosts", "interrupts"],
-    &["ideal hosts", "no interval between interrupts"],
-    &["ideal hosts", "stalls"],
-    &["ideal hosts", "send_delay"],
-    &["ideal hosts", "send_jitter"],
-    &["ideal hosts", "send_rate"],
-    &["ideal hosts", "send_spread"],
-    &["one class", "several classes"],
-    &["one class", "lossless and lossy classes"],
-    &["one class", "priorities"],
-    &["one class", "weights"],
+const APART: &[&[&str]] = &[&["star", "dumbbell", "leaf_spine", "fat_tree", "datacenters", "topology file"]];
+
+/// Features of the first list that no scenario has together with one of the second.
+const APART_FROM: &[(&[&str], &[&str])] = &[
+    (&["star"], &["links of different rates", "remote targets", "several arbiters"]),
+    (&["paths by queues"], &["routing"]),
+    (&["fat_tree"], &["links of different rates"]),
+    (&["datacenters", "topology file", "relays", "bypass", "relay_safety", "relay_virtual_queue"], FASTPASS),
+    (
+        &["star", "dumbbell", "leaf_spine", "fat_tree", "topology file"],
+        &["relays", "relay_safety", "relay_virtual_queue", "bypass"],
+    ),
+    (
+        &["ideal hosts"],
+        &[
+            "snap hosts",
+            "pauses",
+            "no jitter",
+            "small receive queues",
+            "interrupts",
+            "no interval between interrupts",
+            "stalls",
+            "send_delay",
+            "send_jitter",
+            "send_rate",
+            "send_spread",
+        ],
+    ),
+    (&["one class"], &["several classes", "lossless and lossy classes", "priorities", "weights"]),
+];
+
+const FASTPASS: &[&str] = &[
+    "fastpass",
+    "fastpass on arrival",
+    "several arbiters",
+    "min_fct",
+    "arbiters that take time",
+    "arbiters that look at times",
+    "arbiters with little room",
+    "crash",
 ];
 
 fn network(case: &Case, topology: &str) -> bool {
@@ -338,6 +317,12 @@ fn positive(outcome: &Outcome, name: &str) -> bool {
     figure(outcome, name) > Some(0.0)
 }
 
+fn are_apart(one: &str, other: &str) -> bool {
+    let between = |ones: &[&str], others: &[&str]| ones.contains(&one) && others.contains(&other);
+    APART.iter().any(|set| between(set, set))
+        || APART_FROM.iter().any(|(ones, others)| between(ones, others) || between(others, ones))
+}
+
 /// The names of the features that a scenario has.
 pub fn features_of(case: &Case) -> Vec<&'static str> {
     FEATURES.iter().filter(|(_, has)| has(case)).map(|(name, _)| *name).collect()
@@ -395,8 +380,7 @@ impl Coverage {
         let mut pairs = Vec::new();
         for (one, (name, _)) in FEATURES.iter().enumerate() {
             for (other, (twin, _)) in FEATURES.iter().enumerate().skip(one + 1) {
-                let apart = APART.iter().any(|set| set.contains(name) && set.contains(twin));
-                if wanted(apart) {
+                if wanted(are_apart(name, twin)) {
                     pairs.push(((*name, *twin), self.pairs[one][other]));
                 }
             }

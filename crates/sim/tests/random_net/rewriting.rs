@@ -116,8 +116,8 @@ fn with_idle_transports(case: &Case, _: &Outcome) -> Option<Case> {
     let mut case = case.clone();
     let first = case.tables.iter().position(|table| table.kind == "transport")?;
     let name = case.tables[first].name.clone()?;
-    for traffic in case.tables.iter_mut().filter(|table| table.kind == "traffic" && !table.gives("transport"))
-    {
+    let has_one = |table: &Table| ["traffic", "job"].contains(&table.kind);
+    for traffic in case.tables.iter_mut().filter(|table| has_one(table) && !table.gives("transport")) {
         traffic.set("transport", name.as_str());
     }
     for number in 1..=4 {

@@ -6,6 +6,7 @@
 
 mod fastpass;
 mod faults;
+mod jobs;
 mod network;
 mod ports;
 mod rdma;
@@ -91,6 +92,7 @@ pub fn case(seed: u64) -> Case {
     uec::draw_nscc(&mut Dice::new(seed.rotate_left(31) ^ 0x005c_c0de), &world, &mut tables);
     uec::draw_trimming(&mut Dice::new(seed.rotate_left(37) ^ 0x7217), &mut tables);
     uec::draw_paths(&mut Dice::new(seed.rotate_left(7) ^ 0x9a78), &mut tables);
+    jobs::draw(&mut Dice::new(seed.rotate_left(53) ^ 0x10b5), &world, &mut tables);
     let topology = std::mem::take(&mut world.network.topology);
     Case { tables, topology, trace: world.trace, sizes: world.sizes }
 }
