@@ -173,7 +173,9 @@ const APART: &[&[&str]] = &[&["star", "dumbbell", "leaf_spine", "fat_tree", "dat
 /// Features of the first list that no scenario has together with one of the second.
 const APART_FROM: &[(&[&str], &[&str])] = &[
     (&["star"], &["links of different rates", "remote targets", "several arbiters"]),
-    (&["paths by queues"], &["routing"]),
+    (&["paths by queues"], &["routing", "dead node"]),
+    (&["trimming"], &["static pfc", "dynamic pfc", "pfc_unsent", "lossless and lossy classes"]),
+    (&["trimming"], &["relays", "relay_safety", "relay_virtual_queue", "bypass"]),
     (&["fat_tree"], &["links of different rates"]),
     (&["datacenters", "topology file", "relays", "bypass", "relay_safety", "relay_virtual_queue"], FASTPASS),
     (

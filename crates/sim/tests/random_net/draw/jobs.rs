@@ -103,11 +103,14 @@ fn draw_collective(dice: &mut Dice, world: &World, ranks: u64, job: &mut Table) 
     } else if dice.percent(70) {
         job.set("algorithm", dice.pick(always));
     }
-    if collective != "barrier" {
-        job.set("bytes", Value::Size(draw_bytes(dice, world) * dice.pick(&[1, group])));
+    if collective == "barrier" {
+        return;
     }
-    if !["barrier", "all_to_all"].contains(&collective) && dice.percent(40) {
-        job.set("chunks", Value::Whole(dice.pick(&[2, 7])));
+    let bytes = draw_bytes(dice, world) * dice.pick(&[1, group]);
+    job.set("bytes", Value::Size(bytes));
+    let chunks = dice.pick(&[2, 7]);
+    if collective != "all_to_all" && chunks <= bytes && dice.percent(40) {
+        job.set("chunks", Value::Whole(chunks));
     }
 }
 
