@@ -85,7 +85,7 @@ fn the_rate_spaces_packets_and_changes_once_a_round_trip() {
     let mut control = Timely::new(&shared);
     (1..3).for_each(|round| control.on_ack(&shared, Time::ZERO, &sample(round, 1000.0)));
     // 6 Gb/s: a packet of 1 us each 1.67 us.
-    let gap = control.pacing_gap(&shared).map_or(0.0, |gap| gap.as_us_f64());
+    let gap = control.pacing_gap(&shared).map_or(0.0, Span::as_us_f64);
     assert!((gap - 10.0 / 6.0).abs() < 1e-5, "{gap}");
     // The round trip ends with the first packet that was sent after the last change, the 30th.
     let again = AckSample { cumulative: 30, next: 60, ..sample(2, 5000.0) };
