@@ -160,6 +160,9 @@ def test_what_is_no_import_of_rust(text: str, workspace: Path) -> None:
         "fn f() { <u8 as crate::b::Trait>::f(); }",
         'fn f() { println!("{}", crate::b::f()); }',
         "macro_rules! m { () => { $crate::b::f() } }",
+        "macro_rules! m { () => { use $crate::b::{f}; } }",
+        "macro_rules! m { ($($x:ident)*) => { use $($x)*; use crate::b::*; } }",
+        "m! { use crate::{a, b::{B}}; }",
         "mod inner { use super::super::b::B; }",
         "mod inner { fn f() { crate::b::E::Variant; } }",
         "use crate::b::E::{self, Variant};",
@@ -198,6 +201,8 @@ def test_what_is_an_import_of_rust(text: str, workspace: Path) -> None:
         "#[cfg(test)] pub const X: u8 = if true { 1 } else { crate::b::f() };",
         "#[cfg(test)] impl<A, B> crate::b::Trait for S<A, B> { fn f(_: crate::b::B) {} }",
         "struct S { #[cfg(test)] x: crate::b::B, y: u8 }",
+        "fn f(x: u8) { match x { #[cfg(test)] 1 => crate::b::f(), _ => () } }",
+        "fn f() -> S { S { #[cfg(test)] x: crate::b::f(), y: 1 } }",
         "#![cfg(test)] use crate::b::B;",
         "#[cfg(test)] mod tests;",
     ],
@@ -270,8 +275,9 @@ def test_crates_and_programs_are_told_apart(workspace: Path) -> None:
     ("text", "words"),
     [
         ("mod gone;", "no file of the module gone"),
-        ("fn f() { (] }", "closes nothing"),
-        ("/* /* */", "comment"),
+        ("\nfn f() { (] }", ":2: .* cannot read"),
+        ("fn f() { 1", ":1: .* cannot read"),
+        ("/* /* */", ":1: .* cannot read"),
     ],
 )
 def test_a_file_that_is_no_rust_is_named(text: str, words: str, workspace: Path) -> None:

@@ -1,31 +1,41 @@
 """The files of a Rust crate as modules: the names that each declares and imports, and the paths that it uses.
 
-What is under `#[cfg(test)]` is left out. So are the names that the rules of a macro declare, as they are
-declared where the macro is used; a path to one of them ends at the module, which is its file.
+tree-sitter says where declarations, blocks, comments, texts and attributes are in a file. What is under
+`#[cfg(test)]` is left out. So are the names that a macro declares, as they are declared where the macro is
+used; a path to one of them ends at the module, which is its file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.structure.rust_tokens import Group, Token, Tree, tree_of
+import tree_sitter_rust
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-_TYPES = frozenset({"struct", "enum", "union", "trait", "type"})
-_VALUES = frozenset({"fn", "const", "static", "macro_rules"})
-_WITH_BODY = frozenset({"fn", "mod", "impl", "struct", "enum", "union", "trait"})
-_UNTIL_SEMICOLON = frozenset({"use", "type", "const", "static", "let"})
-_QUALIFIERS = frozenset({"pub", "unsafe", "async", "extern"})
-
-
-@dataclass(frozen=True)
-class Item:
-    """What a file declares, other than a module."""
-
-    file: str
-    is_type: bool
-    """Whether a path may go on behind it, as to the variant of an enum."""
+_RUST = Language(tree_sitter_rust.language())
+_PARSER = Parser(_RUST)
+_WANTED = Query(
+    _RUST,
+    """
+    [(ERROR) (MISSING)] @error
+    [(line_comment) (block_comment) (string_literal) (raw_string_literal) (char_literal)] @no_code
+    [(attribute_item) (inner_attribute_item)] @no_code
+    [(struct_item) (enum_item) (union_item) (trait_item) (type_item)] @item
+    [(function_item) (const_item) (static_item) (macro_definition)] @item
+    [(block) @block (impl_item body: (_) @block) (trait_item body: (_) @block)]
+    (mod_item) @module
+    """,
+)
+# What is handed to a macro has no structure, so paths and imports are found by their words, there as elsewhere.
+_USED = re.compile(rb"(?P<use>\buse\s[^;]+;)|(?:r#)?[A-Za-z_]\w*(?:\s*::\s*(?:r#)?[A-Za-z_]\w*)+")
+_NAME = re.compile(r"(?:r#)?([A-Za-z_]\w*|\*)")
+_FOR_TESTS = re.compile(rb"#!?\[cfg\((?:\s*all\(|[^(),]+(?:\([^()]*\))?,)*\s*test\s*[,)]")
+# Nodes that hold the attributes of what they are; of others, attributes stand before the node.
+_WITH_ATTRIBUTES = ("match_arm", "field_initializer")
+_BEFORE_ITEM = ("attribute_item", "line_comment", "block_comment")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +44,14 @@ class UsedPath:
 
     scope: Scope
     names: tuple[str, ...]
+    """What stands between its colons; the last is `*` for a glob."""
     line: int
     alias: str = ""
-    """The name under which a `use` imports what is at its end; nothing for a path in code, and for a glob."""
-    is_glob: bool = False
+    """The name under which a `use` imports what is at its end, `*` for a glob; nothing for a path in code."""
 
     def __str__(self) -> str:
         """Write it as the file does."""
-        return "::".join((*self.names, "*") if self.is_glob else self.names)
+        return "::".join(self.names)
 
 
 @dataclass(eq=False)
@@ -49,13 +59,15 @@ class Scope:
     """A module, or a block in which names are declared and imported as in a module."""
 
     file: str
+    """The path of its file, relative to the root of the source tree."""
+    folder: Path
+    """Where the files of its modules are."""
     around: Scope | None = None
     """The scope around a block; None for a module."""
     parent: Scope | None = None
     """The parent of a module; None for the root of a crate, and for a block."""
-    names: dict[str, list[Scope | Item | UsedPath]] = field(default_factory=dict)
-    """What a name stands for here: a module, an item, or what is imported under this name."""
-    globs: list[UsedPath] = field(default_factory=list)
+    names: dict[str, list[Scope | UsedPath | str]] = field(default_factory=dict)
+    """What a name stands for here: a module, what is imported under it, or an item, given by its file."""
 
     @property
     def module(self) -> Scope:
@@ -68,212 +80,91 @@ class Scope:
         module = self.module
         return module if module.parent is None else module.parent.root
 
-    def declare(self, name: str, what: Scope | Item | UsedPath) -> None:
+    def declare(self, name: str, what: Scope | UsedPath | str) -> None:
         """Let a name stand for one thing more: a type and a function may share it."""
         self.names.setdefault(name, []).append(what)
 
 
-@dataclass
-class Crate:
-    """A crate as read."""
-
-    root: Scope
-    used: list[UsedPath]
-    """Every path that its files use."""
-
-
-def read_crate(tree_root: Path, file: Path) -> Crate:
-    """Read a crate from its first file, such as src/lib.rs; files are named relative to `tree_root`."""
-    reader = _Reader(tree_root)
-    root = Scope(file.relative_to(tree_root).as_posix())
-    reader.read_file(root, file, file.parent)
-    return Crate(root, reader.used)
-
-
-class _Reader:
-    """Walks the files of a crate."""
-
-    def __init__(self, tree_root: Path) -> None:
-        self._tree_root = tree_root
-        self.used: list[UsedPath] = []
-
-    def read_file(self, scope: Scope, file: Path, folder: Path) -> None:
-        """Read a module from its file; the files of its own modules are in `folder`."""
-        try:
-            tree = tree_of(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{scope.file}: {error}") from error
-        self._read(tree, scope, folder)
-
-    def _read(self, tree: Tree, scope: Scope, folder: Path | None) -> None:
-        """Read what stands in a module, or, without a folder, in a block."""
-        at = 0
-        while at < len(tree):
-            token = tree[at]
-            if (attribute := _attribute(tree, at)) is not None:
-                inner = _is(tree[at + 1], "!")
-                if _only_for_tests(attribute):
-                    if inner:
-                        return
-                    at = _behind_item(tree, at + 2)
-                else:
-                    at += 3 if inner else 2
-            elif isinstance(token, Group):
-                self._read(token.items, Scope(scope.file, scope) if token.opening == "{" else scope, None)
-                at += 1
-            elif token.text == "use" and not _is_symbol(tree, at + 1, "<"):
-                at = self._read_use(tree, at + 1, scope)
-            elif token.text == "mod" and folder is not None and _word(tree, at + 1):
-                at = self._read_module(tree, at + 1, scope, folder)
-            elif token.text in _TYPES | _VALUES and (declared := _declared(tree, at)):
-                scope.declare(declared, Item(scope.file, token.text in _TYPES))
-                at += 1
-            else:
-                at = self._read_path(tree, at, scope)
-
-    def _read_module(self, tree: Tree, at: int, scope: Scope, folder: Path) -> int:
-        """Read `name;` or `name { ... }` behind `mod`; return the place behind it."""
-        name, line = _word(tree, at), tree[at].line
-        body = tree[at + 1] if at + 1 < len(tree) else None
-        if isinstance(body, Group):
-            module = Scope(scope.file, parent=scope.module)
-            scope.declare(name, module)
-            self._read(body.items, module, folder / name)
+def read_module(tree_root: Path, module: Scope) -> Iterator[UsedPath]:
+    """Yield every path that a module's file and the files of its modules use; declare what they declare."""
+    source = (tree_root / module.file).read_bytes()
+    found = QueryCursor(_WANTED).captures(_PARSER.parse(source).root_node)
+    for error in found.pop("error", ()):
+        raise ValueError(f"{module.file}:{error.start_point.row + 1}: tree-sitter cannot read this as Rust")
+    code = bytearray(source)
+    for node in found.pop("no_code", ()):
+        _blank(code, node)
+    scopes = [module] * len(code)  # of each byte
+    nodes = ((node, kind) for kind in found for node in found[kind])
+    for node, kind in sorted(nodes, key=lambda pair: pair[0].start_byte):
+        if code.startswith(b" ", node.start_byte):
+            continue
+        scope, name = scopes[node.start_byte], _text(node, "name")
+        body = node if kind == "block" else node.child_by_field_name("body")
+        if kind == "item":
+            scope.declare(name, module.file)
+            continue
+        if kind == "block":
+            inner = Scope(module.file, scope.folder, around=scope)
         else:
-            file = next(
-                (path for path in (folder / f"{name}.rs", folder / name / "mod.rs") if path.is_file()), None
-            )
-            if file is None:
-                raise ValueError(f"{scope.file}:{line}: there is no file of the module {name}")
-            module = Scope(file.relative_to(self._tree_root).as_posix(), parent=scope.module)
-            scope.declare(name, module)
-            self.read_file(module, file, folder / name)
-        return at + 2
+            file = module.file if body else _file_of(tree_root, scope, name)
+            inner = Scope(file, scope.folder / name, parent=scope.module)
+            scope.declare(name, inner)
+        if body:
+            scopes[body.start_byte : body.end_byte] = [inner] * (body.end_byte - body.start_byte)
+        else:
+            yield from read_module(tree_root, inner)
+    yield from _used(bytes(code), scopes)
 
-    def _read_use(self, tree: Tree, at: int, scope: Scope) -> int:
-        """Read what is behind `use`, up to its semicolon; return the place behind that."""
-        end = next((place for place in range(at, len(tree)) if _is(tree[place], ";")), len(tree))
-        for path in _leaves(tree[at:end], (), scope):
-            self.used.append(path)
-            if path.is_glob:
-                scope.globs.append(path)
-            else:
+
+def _blank(code: bytearray, node: Node) -> None:
+    """Put spaces in place of what is no code; if it is an attribute for tests, in place of its item, too."""
+    place = slice(node.start_byte, node.end_byte)
+    code[place] = re.sub(rb"[^\n]", b" ", code[place])
+    if _FOR_TESTS.match(node.text or b""):
+        item = node.next_named_sibling
+        if node.parent and (node.type == "inner_attribute_item" or node.parent.type in _WITH_ATTRIBUTES):
+            item = node.parent
+        while item and item.type in _BEFORE_ITEM:
+            item = item.next_named_sibling
+        if item:
+            _blank(code, item)
+
+
+def _used(code: bytes, scopes: Sequence[Scope]) -> Iterator[UsedPath]:
+    """Yield the paths that a file uses; declare what it imports."""
+    for match in _USED.finditer(code):
+        scope, line = scopes[match.start()], code.count(b"\n", 0, match.start()) + 1
+        if match["use"] is None:
+            yield UsedPath(scope, tuple(_NAME.findall(match[0].decode())), line)
+        elif not (tree := _PARSER.parse(match[0]).root_node).has_error:
+            for path in _imported(tree.children[0], (), scope, line):
                 scope.declare(path.alias, path)
-        return end + 1
-
-    def _read_path(self, tree: Tree, at: int, scope: Scope) -> int:
-        """Read a path of two names or more, if one begins here; return the place behind it."""
-        first = tree[at]
-        names = []
-        while word := _word(tree, at):
-            names.append(word)
-            at += 1
-            if not (_is_symbol(tree, at, "::") and _word(tree, at + 1)):
-                break
-            at += 1
-        if len(names) > 1:
-            self.used.append(UsedPath(scope, tuple(names), first.line))
-        return at if names else at + 1
+                yield path
 
 
-def _leaves(tree: Tree, before: tuple[str, ...], scope: Scope) -> Iterator[UsedPath]:
-    """Yield the paths of a tree of imports."""
-    names, at = before, 0
-    while at < len(tree):
-        token = tree[at]
-        if isinstance(token, Group):
-            for part in _split(token.items):
-                yield from _leaves(part, names, scope)
-            return
-        if token.text == "*":
-            yield UsedPath(scope, names, token.line, is_glob=True)
-            return
-        if token.is_word:
-            if not (token.text == "self" and names):
-                names = (*names, token.text)
-            if not _is_symbol(tree, at + 1, "::"):
-                renamed = _word(tree, at + 2) if _word(tree, at + 1) == "as" else ""
-                yield UsedPath(scope, names, token.line, renamed or names[-1])
-                return
-        at += 1
+def _imported(tree: Node, before: tuple[str, ...], scope: Scope, line: int) -> Iterator[UsedPath]:
+    """Yield the paths of a tree of imports, of which the first is in this line."""
+    before = (*before, *_NAME.findall(_text(tree, "path"))) if tree.type == "scoped_use_list" else before
+    if tree.type in ("use_declaration", "scoped_use_list", "use_list"):
+        for part in (tree.child_by_field_name("list") or tree).named_children:
+            yield from _imported(part, before, scope, line)
+    else:
+        written, _, alias = _text(tree).partition(" as ")
+        names = (*before, *_NAME.findall(written))
+        names = names[:-1] if names[-1] == "self" and len(names) > 1 else names
+        yield UsedPath(scope, names, line + tree.end_point.row, alias or names[-1])
 
 
-def _split(tree: Tree) -> Iterator[Tree]:
-    """Yield the parts of a list between its commas."""
-    start = 0
-    for at, token in enumerate(tree):
-        if _is(token, ","):
-            yield tree[start:at]
-            start = at + 1
-    yield tree[start:]
+def _file_of(tree_root: Path, scope: Scope, name: str) -> str:
+    """Return the file of a module that a scope names."""
+    for file in (scope.folder / f"{name}.rs", scope.folder / name / "mod.rs"):
+        if file.is_file():
+            return file.relative_to(tree_root).as_posix()
+    raise ValueError(f"{scope.file}: there is no file of the module {name}")
 
 
-def _attribute(tree: Tree, at: int) -> Tree | None:
-    """Return what is in the attribute that begins here, if one does."""
-    if not _is(tree[at], "#"):
-        return None
-    at += 2 if _is_symbol(tree, at + 1, "!") else 1
-    following = tree[at] if at < len(tree) else None
-    return following.items if isinstance(following, Group) and following.opening == "[" else None
-
-
-def _only_for_tests(attribute: Tree) -> bool:
-    """Whether an attribute is `cfg(test)`, or `cfg(all(...))` with `test` among others."""
-    return len(attribute) > 1 and _is(attribute[0], "cfg") and _needs_test(attribute[1])
-
-
-def _needs_test(condition: Token | Group) -> bool:
-    if not isinstance(condition, Group):
-        return False
-    return any(
-        (len(part) == 1 and _is(part[0], "test"))
-        or (len(part) > 1 and _is(part[0], "all") and _needs_test(part[1]))
-        for part in _split(condition.items)
-    )
-
-
-def _behind_item(tree: Tree, at: int) -> int:
-    """Return the place behind the item, field or statement that begins here, its attributes included."""
-    while at < len(tree) and _attribute(tree, at) is not None:
-        at += 2
-    keyword = _keyword(tree, at)
-    ends = {";"} if keyword in _UNTIL_SEMICOLON else {";", "{"} if keyword in _WITH_BODY else {";", "{", ","}
-    while at < len(tree):
-        token = tree[at]
-        at += 1
-        if (token.opening if isinstance(token, Group) else token.text) in ends:
-            break
-    return at
-
-
-def _keyword(tree: Tree, at: int) -> str:
-    """Return the word that says what kind of item begins here, behind `pub` and the like."""
-    while at < len(tree):
-        following = _word(tree, at + 1)
-        word = _word(tree, at)
-        is_qualifier = word in _QUALIFIERS or (word == "const" and following in ("fn", *_QUALIFIERS))
-        if not is_qualifier and isinstance(tree[at], Token):
-            return word
-        at += 1
-    return ""
-
-
-def _declared(tree: Tree, at: int) -> str:
-    """Return the name that is declared behind a keyword; nothing if the keyword means something else here."""
-    at += 2 if _is(tree[at], "macro_rules") or _word(tree, at + 1) == "mut" else 1
-    name = _word(tree, at)
-    return "" if name == "fn" or name in _QUALIFIERS else name
-
-
-def _word(tree: Tree, at: int) -> str:
-    """Return the word at a place; nothing if there is none."""
-    token = tree[at] if at < len(tree) else None
-    return token.text if isinstance(token, Token) and token.is_word else ""
-
-
-def _is_symbol(tree: Tree, at: int, symbol: str) -> bool:
-    return at < len(tree) and _is(tree[at], symbol)
-
-
-def _is(token: Token | Group, text: str) -> bool:
-    return isinstance(token, Token) and token.text == text
+def _text(node: Node, part: str = "") -> str:
+    """Return the text of a node, or of a part of it; nothing if it has no such part."""
+    found = node.child_by_field_name(part) if part else node
+    return (found.text or b"").decode() if found else ""
