@@ -161,7 +161,8 @@ def test_what_is_no_import_of_rust(text: str, workspace: Path) -> None:
         'fn f() { println!("{}", crate::b::f()); }',
         "macro_rules! m { () => { $crate::b::f() } }",
         "macro_rules! m { () => { use $crate::b::{f}; } }",
-        "macro_rules! m { ($($x:ident)*) => { use $($x)*; use crate::b::*; } }",
+        "macro_rules! m { ($($x:ident)*) => { use $($x::)* X; use crate::b::*; } }",
+        "struct S; impl S { fn b() {} } use crate::*; fn f(_: b::B) {}",
         "m! { use crate::{a, b::{B}}; }",
         "mod inner { use super::super::b::B; }",
         "mod inner { fn f() { crate::b::E::Variant; } }",
@@ -276,7 +277,7 @@ def test_crates_and_programs_are_told_apart(workspace: Path) -> None:
     [
         ("mod gone;", "no file of the module gone"),
         ("\nfn f() { (] }", ":2: .* cannot read"),
-        ("fn f() { 1", ":1: .* cannot read"),
+        ("fn f() { g(1; }", ":1: .* cannot read"),
         ("/* /* */", ":1: .* cannot read"),
     ],
 )

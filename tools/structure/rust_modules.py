@@ -29,7 +29,7 @@ _WANTED = Query(
     (mod_item) @module
     """,
 )
-# What is handed to a macro has no structure, so paths and imports are found by their words, there as elsewhere.
+# What is handed to a macro has no structure: paths and imports are found by their words, there as elsewhere.
 _USED = re.compile(rb"(?P<use>\buse\s[^;]+;)|(?:r#)?[A-Za-z_]\w*(?:\s*::\s*(?:r#)?[A-Za-z_]\w*)+")
 _NAME = re.compile(r"(?:r#)?([A-Za-z_]\w*|\*)")
 _FOR_TESTS = re.compile(rb"#!?\[cfg\((?:\s*all\(|[^(),]+(?:\([^()]*\))?,)*\s*test\s*[,)]")
