@@ -66,6 +66,7 @@ type Step = fn(&Case, usize) -> Option<Case>;
 
 /// From those that take away most to those that only make numbers nicer.
 const STEPS: &[Step] = &[
+    without_a_job,
     without_a_table,
     without_a_transport,
     without_arbiters,
@@ -78,6 +79,15 @@ const STEPS: &[Step] = &[
     without_a_key,
     with_a_simpler_value,
 ];
+
+/// A job goes with its layers, which stand behind it.
+fn without_a_job(case: &Case, number: usize) -> Option<Case> {
+    let at = (0..case.tables.len()).filter(|at| case.tables[*at].kind == "job").nth(number)?;
+    let layers = case.tables[at + 1..].iter().take_while(|table| table.kind == "job.layer").count();
+    let mut simpler = case.clone();
+    simpler.tables.drain(at..=at + layers);
+    Some(simpler)
+}
 
 fn without_a_table(case: &Case, number: usize) -> Option<Case> {
     let mut simpler = case.clone();
