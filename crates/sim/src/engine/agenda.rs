@@ -113,28 +113,39 @@ impl Agenda {
     #[inline(never)]
     pub fn add(&mut self, event: &Event, node: u32, slot: u32) {
         let item = item(event, self.start, node, slot);
-        let to_come = &self.items[self.next..];
-        let all = to_come.len();
-        let sooner = match self.layout {
-            Layout::Few => {
-                let is_later = |other: &Item| other.order > item.order && node_of(*other) == node;
-                to_come.iter().position(is_later).unwrap_or(all)
+        match self.layout {
+            Layout::Few => self.insert(item, |other| other.order > item.order && node_of(*other) == node),
+            Layout::ByNode => self.insert(item, |other| other.order > item.order || node_of(*other) != node),
+            Layout::OfOne => {
+                let sooner = self.items[self.next..].partition_point(|other| other.order <= item.order);
+                let place = self.next + sooner;
+                if self.next == 0 {
+                    self.items.insert(place, item);
+                } else {
+                    self.items.copy_within(self.next..place, self.next - 1);
+                    self.items[place - 1] = item;
+                    self.next -= 1;
+                }
             }
-            Layout::ByNode => {
-                let is_later = |other: &Item| other.order > item.order || node_of(*other) != node;
-                to_come.iter().position(is_later).unwrap_or(all)
-            }
-            Layout::OfOne => to_come.partition_point(|other| other.order <= item.order),
-        };
-        let place = self.next + sooner;
-        if self.next == 0 {
-            self.items.insert(place, item);
-        } else {
-            // Before the next item there is the place of one that has happened.
-            self.items.copy_within(self.next..place, self.next - 1);
-            self.items[place - 1] = item;
-            self.next -= 1;
         }
+    }
+
+    /// Puts an item before the first of those to come that is later, or at the end.
+    #[inline(always)]
+    fn insert(&mut self, item: Item, is_later: impl Fn(&Item) -> bool) {
+        if self.next == 0 {
+            let place = self.items.iter().position(is_later).unwrap_or(self.items.len());
+            return self.items.insert(place, item);
+        }
+        // Before the next item there is the place of one that has happened: those that come before the new one move up.
+        self.next -= 1;
+        let items = &mut self.items[self.next..];
+        let mut free = 0;
+        while let Some(&other) = items.get(free + 1).filter(|other| !is_later(other)) {
+            items[free] = other;
+            free += 1;
+        }
+        items[free] = item;
     }
 
     /// Takes out the next event. Two that are equal in their order are alike, such as one timer, set twice for one instant:
