@@ -70,7 +70,7 @@ impl Ports {
             self.told.push((at, class as u8));
         }
         if pauses != paused {
-            self.note_pausing(at);
+            self.note_pausing(at, pauses);
         }
         true
     }
@@ -97,7 +97,7 @@ impl Ports {
             self.told.push((at, class as u8));
         }
         if pauses != paused {
-            self.note_pausing(at);
+            self.note_pausing(at, pauses);
         }
     }
 
@@ -182,11 +182,11 @@ impl Ports {
         }
     }
 
-    /// Repeats what is due of a port's PAUSEs, and says when to ask again.
-    pub fn repeat(&mut self, at: u32, now: u64) -> Vec<u64> {
+    /// Repeats what is due of a port's PAUSEs, and tells `again` when to ask again.
+    pub fn repeat(&mut self, at: u32, now: u64, again: impl FnMut(u64)) {
         match self.pfc_mut(at).relay {
-            Some((relay, _)) => self.repeat_of_relay(relay, now).into_iter().collect(),
-            None => self.pfc_mut(at).repeat(now),
+            Some((relay, _)) => self.repeat_of_relay(relay, now).into_iter().for_each(again),
+            None => self.pfc_mut(at).repeat(now, again),
         }
     }
 
@@ -225,13 +225,11 @@ impl Ports {
         expires
     }
 
-    /// Frees the classes of a port whose PAUSE has run out, and says when to ask again.
-    pub fn expire(&mut self, at: u32, now: u64) -> Vec<u64> {
+    /// Frees the classes of a port whose PAUSE has run out, and tells `again` when to ask again.
+    pub fn expire(&mut self, at: u32, now: u64, again: impl FnMut(u64)) {
         let rules = self.rules_mut(at);
         let pfc = rules.pfc.as_mut().expect("only ports with flow control are paused");
-        let (paused, again) = pfc.expire(rules.paused, now);
-        rules.paused = paused;
-        again
+        rules.paused = pfc.expire(rules.paused, now, again);
     }
 
     /// The classes of a port that the link's other end pauses.

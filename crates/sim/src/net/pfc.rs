@@ -256,9 +256,8 @@ impl Pfc {
         Some(account.repeat_at)
     }
 
-    /// Repeats those PAUSEs that are due at `now`, and tells when to ask again.
-    pub(super) fn repeat(&mut self, now: u64) -> Vec<u64> {
-        let mut again = Vec::new();
+    /// Repeats those PAUSEs that are due at `now`, and tells `again` when to ask again.
+    pub(super) fn repeat(&mut self, now: u64, mut again: impl FnMut(u64)) {
         let due = self.accounts.iter_mut().enumerate().filter(|(_, account)| account.armed_at == now);
         for (class, account) in due {
             if !account.account.pausing {
@@ -270,9 +269,8 @@ impl Pfc {
                 self.signals.push_back(Pause { class: class as u8, time: self.pause });
             }
             account.armed_at = account.repeat_at;
-            again.push(account.repeat_at);
+            again(account.repeat_at);
         }
-        again
     }
 
     /// A PAUSE or RESUME takes effect here: the classes that are paused from now on, and when to ask whether it has run
@@ -285,14 +283,15 @@ impl Pfc {
         (self.with_hold(paused, class), asks.map(Time::as_ps))
     }
 
-    /// The classes that are still paused at `now`, and when to ask again.
-    pub(super) fn expire(&mut self, mut paused: ClassSet, now: u64) -> (ClassSet, Vec<u64>) {
-        let mut again = Vec::new();
+    /// The classes that are still paused at `now`; `again` is told when to ask again.
+    pub(super) fn expire(&mut self, mut paused: ClassSet, now: u64, mut again: impl FnMut(u64)) -> ClassSet {
         for class in 0..self.holds.len() {
-            again.extend(self.holds[class].expire(Time::from_ps(now)).map(Time::as_ps));
+            if let Some(at) = self.holds[class].expire(Time::from_ps(now)) {
+                again(at.as_ps());
+            }
             paused = self.with_hold(paused, class);
         }
-        (paused, again)
+        paused
     }
 
     /// Returns the classes `paused`, and `class` among them just if it is paused.

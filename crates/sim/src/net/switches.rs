@@ -14,7 +14,6 @@ use std::ops::Range;
 
 use super::memory::Memory;
 use super::ports::Ports;
-use super::scheduling::each;
 use super::switch::Switch;
 
 impl Ports {
@@ -33,8 +32,7 @@ impl Ports {
                 pfc.is_lazy = !every_end;
             }
         }
-        let (first, seen) = (ports.start, vec![0; ports.len()]);
-        self.switches.push(Switch { first, seen, pausing: if every_end { u64::MAX } else { 0 }, every_end });
+        self.switches.push(Switch::new(ports, every_end));
     }
 
     /// A port's switch, if what happens at it may be known late.
@@ -48,10 +46,12 @@ impl Ports {
     /// there is known at once.
     #[inline]
     pub fn next_with_account(&self, from: u32, ingress: u32) -> Option<u32> {
-        let switch = self.lazy_switch(ingress)?;
-        let (place, bit) = (from.saturating_sub(switch.first) as usize, switch.bit(ingress));
-        let next = switch.seen.get(place..)?.iter().position(|seen| seen & bit != 0)?;
-        Some(switch.first + (place + next) as u32)
+        self.lazy_switch(ingress)?.next_with_account(from, ingress)
+    }
+
+    /// The port of a switch to which the frame went that came last to port `ingress`; `None` if what happens there is known at once.
+    pub fn last_from(&self, ingress: u32) -> Option<u32> {
+        self.lazy_switch(ingress)?.last_from(ingress)
     }
 
     /// The next port, from this one on, of the same switch as port `at`, if that one's memory is shared and what happens at the
@@ -65,20 +65,14 @@ impl Ports {
         (from.max(switch.first)..switch.ports().end).find(|&other| self.rules_if_any(other).is_some())
     }
 
-    /// An account of a port has begun or ceased to pause its link.
-    pub(super) fn note_pausing(&mut self, at: u32) {
-        let Some(switch) = self.lazy_switch(at) else { return };
-        let bit = switch.bit(at);
-        let pauses = |at: u32| {
-            let pfc = self.rules_if_any(at).and_then(|rules| rules.pfc());
-            pfc.is_some_and(|pfc| each(pfc.lossless).any(|class| pfc.account(class).pausing))
-        };
-        let pauses_itself = pauses(at);
-        let any = pauses_itself || switch.ports().filter(|&other| switch.bit(other) == bit).any(pauses);
+    /// An account of a port has begun to pause its link, or has ceased to.
+    pub(super) fn note_pausing(&mut self, at: u32, begins: bool) {
+        if self.lazy_switch(at).is_none() {
+            return;
+        }
         let number = self.rules(at).switch as usize;
-        let switch = &mut self.switches[number];
-        switch.pausing = if any { switch.pausing | bit } else { switch.pausing & !bit };
-        if pauses_itself {
+        self.switches[number].note_pausing(at, begins);
+        if begins {
             self.pausing_anew.push(at);
         }
     }
@@ -95,7 +89,6 @@ impl Ports {
     /// Returns whether the end of the transmission of a switch's ruled port has to be an event.
     #[inline(always)]
     pub fn is_watched(&self, at: u32) -> bool {
-        let switch = &self.switches[self.rules(at).switch as usize];
-        switch.seen[(at - switch.first) as usize] & switch.pausing != 0
+        self.switches[self.rules(at).switch as usize].is_watched(at)
     }
 }

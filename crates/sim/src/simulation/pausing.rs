@@ -97,9 +97,7 @@ impl Fabric {
     }
 
     fn repeat_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) {
-        for again in self.ports.repeat(at, out.now) {
-            out.schedule(Event::bare(again, Kind::Repeat, at));
-        }
+        self.ports.repeat(at, out.now, |again| out.schedule(Event::bare(again, Kind::Repeat, at)));
         self.catch_up(plan, out, at, out.now);
         self.say_what_is_told(out, at);
         self.tell_peers(plan, out, None);
@@ -107,9 +105,7 @@ impl Fabric {
 
     fn end_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
         self.catch_up(plan, out, at, out.now);
-        for again in self.ports.expire(at, out.now) {
-            out.schedule(Event::bare(again, Kind::Expire, at));
-        }
+        self.ports.expire(at, out.now, |again| out.schedule(Event::bare(again, Kind::Expire, at)));
         self.go_on(plan, out, at)
     }
 

@@ -17,7 +17,9 @@ impl Fabric {
         let (class, size) = (plan.class_of_arrival(event), event.meta().size());
         let ingress = plan.partition.port(event.id() ^ 1).at;
         self.catch_up(plan, out, at, out.now);
-        let Some(ingress) = self.ports.admit_at_once(at, class, size, ingress) else {
+        let admitted = self.ports.admit_at_once(at, class, size, ingress);
+        let Some(ingress) = admitted.or_else(|| self.admit_after_last(plan, out, at, class, size, ingress))
+        else {
             let frame = out.calendar.release(slot).frame();
             return self.offer_ruled(plan, out, at, class, frame, ingress);
         };
@@ -45,6 +47,23 @@ impl Fabric {
         if watched {
             self.arm(out, at);
         }
+    }
+
+    /// Admits a frame as [`Ports::admit_at_once`](crate::net::ports::Ports::admit_at_once) does, if the account of port `ingress` has
+    /// room when the port has caught up to which the frame before went.
+    #[inline(never)]
+    fn admit_after_last(
+        &mut self,
+        plan: &Plan,
+        out: &mut Out,
+        at: u32,
+        class: usize,
+        size: u32,
+        ingress: u32,
+    ) -> Option<u32> {
+        let last = self.ports.last_from(ingress).filter(|&last| self.ports.is_behind(last, out.now))?;
+        self.go_on_until(plan, out, last, out.now);
+        self.ports.admit_at_once(at, class, size, ingress)
     }
 
     /// A frame that begins here is to leave over a ruled port.
