@@ -157,6 +157,12 @@ impl Agenda {
         Some(item)
     }
 
+    /// Puts the event back that was taken out last: something else happens before it.
+    #[inline(always)]
+    pub fn put_back(&mut self) {
+        self.next -= 1;
+    }
+
     /// Takes out the next event if it is of this node, as [`Self::pop`] does.
     #[inline]
     pub fn pop_of(&mut self, node: u32) -> Option<Item> {

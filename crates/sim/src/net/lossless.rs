@@ -34,8 +34,7 @@ impl Ports {
 
     /// A port's flow control, and the memory of which its thresholds are a share.
     fn pfc_and_memory(&mut self, at: u32) -> (&mut Pfc, Option<&mut SharedBuffer>) {
-        let place = self.rules_of[at as usize] as usize;
-        let pfc = self.rules[place].pfc.as_mut().expect("a port of a network with flow control");
+        let pfc = self.rules[at as usize].pfc.as_mut().expect("a port of a network with flow control");
         let memory = pfc.memory.map(|memory| &mut self.memories[memory as usize]);
         (pfc, memory)
     }
@@ -160,8 +159,7 @@ impl Ports {
 
     #[inline(always)]
     fn account_mut(&mut self, at: u32, class: usize) -> Option<&mut PortAccount> {
-        let place = *self.rules_of.get(at as usize)?;
-        self.rules.get_mut(place as usize)?.pfc.as_mut()?.accounts.get_mut(class)
+        self.rules.get_mut(at as usize)?.pfc.as_mut()?.accounts.get_mut(class)
     }
 
     /// Returns whether a ruled port transmits.
@@ -192,8 +190,7 @@ impl Ports {
 
     /// Sends the first thing that a port's flow control has to say.
     pub fn send_signal(&mut self, at: u32, now: u64) -> Told {
-        let place = self.rules_of[at as usize] as usize;
-        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         debug_assert!(!port.transmits() && port.busy_until <= now);
         let pfc = rules.pfc.as_mut().expect("a port of a network with flow control");
         let pause = pfc.signals.pop_front().expect("a port has its turn when it has something to say");

@@ -42,7 +42,7 @@ impl Ports {
     /// Takes all frames that wait at a ruled port, with their classes: they are lost.
     pub fn take_waiting(&mut self, at: u32, now: u64) -> Vec<(usize, Frame)> {
         let mut lost = Vec::new();
-        let place = self.rules_of[at as usize] as usize;
+        let place = at as usize;
         for class in 0..self.rules[place].queues.len() {
             while self.rules[place].queued & only(class) != 0 {
                 let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);

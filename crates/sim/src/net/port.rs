@@ -101,12 +101,14 @@ impl Port {
     /// It is ruled, and the end of its transmission is an event to come.
     pub const ARMED: u8 = 8;
     /// It is in the list of those that are to catch up when the window ends.
-    pub(super) const BEHIND: u8 = 16;
+    pub const BEHIND: u8 = 16;
 
     /// It is ruled, and a transmission is under way, or has ended and the port has not caught up.
     pub(super) const TRANSMITS: u8 = 64;
     /// It is plain, and marks frames that wait.
     pub(super) const MARKS: u8 = 32;
+    /// It is a ruled NIC of a host that looks at it before anything else happens there, so that no end of a transmission is an event.
+    pub const CATCHES_UP: u8 = 128;
 
     /// An idle port of this kind at the start of `link`.
     pub fn new(kind: u16, link: u32, flags: u8) -> Port {

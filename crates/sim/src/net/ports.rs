@@ -20,9 +20,6 @@ use super::switch::Switch;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::engine::prefetch::prefetch;
 
-/// The index that stands for a plain port, which has no rules.
-const NO_RULES: u32 = u32::MAX;
-
 /// The ports of a domain, by their places in it.
 #[derive(Debug)]
 pub struct Ports {
@@ -30,8 +27,7 @@ pub struct Ports {
     pub(super) counters: AllCounters,
     pub(super) kinds: Vec<PortKind>,
     departures: Departures,
-    /// The index of each port's rules; empty where all ports are plain.
-    pub(super) rules_of: Vec<u32>,
+    /// The rules of each port up to the last ruled one, by its place; nobody looks at those of a plain port.
     pub(super) rules: Vec<Rules>,
     pub(super) memories: Vec<SharedBuffer>,
     /// What ports do that cut packets for which they have no room.
@@ -42,6 +38,10 @@ pub struct Ports {
     pub(super) behind: Vec<u32>,
     /// When the first of these goes on, in picoseconds; the largest number if none does by itself.
     pub next_turn: u64,
+    /// Nodes of hosts with a NIC that catches up and for which frames or flows wait.
+    pub nics_behind: Vec<u32>,
+    /// When the first of these goes on, in picoseconds; the largest number if none does by itself.
+    pub next_nic_turn: u64,
     /// The relays of the domain, and those inside its switches.
     pub(super) relays: Vec<RelayNode>,
     pub(super) frames: WaitingFrames,
@@ -65,13 +65,14 @@ impl Ports {
             counters: AllCounters::default(),
             kinds,
             departures: Departures::default(),
-            rules_of: Vec::new(),
             rules: Vec::new(),
             memories: Vec::new(),
             trimmings: Vec::new(),
             switches: Vec::new(),
             behind: Vec::new(),
             next_turn: u64::MAX,
+            nics_behind: Vec::new(),
+            next_nic_turn: u64::MAX,
             relays: Vec::new(),
             frames: WaitingFrames::default(),
             told: Vec::new(),
@@ -86,8 +87,7 @@ impl Ports {
     pub fn add(&mut self, mut port: Port, rules: Option<Rules>) {
         if let Some(rules) = rules {
             port.flags |= Port::RULED;
-            self.rules_of.resize(self.all.len(), NO_RULES);
-            self.rules_of.push(self.rules.len() as u32);
+            self.rules.resize_with(self.all.len(), Rules::of_plain_port);
             self.rules.push(rules);
         } else if self.kinds[port.kind as usize].marks() {
             port.flags |= Port::MARKS;
@@ -129,23 +129,22 @@ impl Ports {
 
     /// The rules of a ruled port.
     pub(super) fn rules(&self, at: u32) -> &Rules {
-        &self.rules[self.rules_of[at as usize] as usize]
+        &self.rules[at as usize]
     }
 
     /// The rules of a ruled port, to be changed.
     pub fn rules_mut(&mut self, at: u32) -> &mut Rules {
-        &mut self.rules[self.rules_of[at as usize] as usize]
+        &mut self.rules[at as usize]
     }
 
     /// A port's rules, if it has any.
     pub fn rules_if_any(&self, at: u32) -> Option<&Rules> {
-        self.rules.get(*self.rules_of.get(at as usize)? as usize)
+        self.rules.get(at as usize).filter(|_| self.port(at).intersects(Port::RULED))
     }
 
     /// The ruled ports, with their rules.
     pub(super) fn ruled(&self) -> impl Iterator<Item = (&Port, &Rules)> + '_ {
-        let rules_of = self.all.iter().zip(&self.rules_of);
-        rules_of.filter_map(|(port, place)| Some((port, self.rules.get(*place as usize)?)))
+        self.all.iter().zip(&self.rules).filter(|(port, _)| port.intersects(Port::RULED))
     }
 
     /// A frame comes to a plain port: when it arrives at the link's end, and the port; `None` if there was no room for it. That

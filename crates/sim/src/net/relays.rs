@@ -136,7 +136,7 @@ impl Ports {
     /// Takes all frames that wait at a port, as dropped.
     fn lose_waiting(&mut self, at: u32) -> Vec<Frame> {
         let mut lost = Vec::new();
-        let place = self.rules_of[at as usize] as usize;
+        let place = at as usize;
         for class in 0..self.rules[place].queues.len() {
             while self.rules[place].queued & only(class) != 0 {
                 let rules = &mut self.rules[place];

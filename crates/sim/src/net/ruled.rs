@@ -85,9 +85,8 @@ impl Ports {
     /// A frame for which there is room comes to a switch's ruled port that has caught up, as `arrival` says.
     #[inline(always)]
     pub fn pass(&mut self, at: u32, class: usize, arrival: &Event, ingress: u32) -> Passed {
-        let place = self.rules_of[at as usize] as usize;
-        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
-        if rules.special.is_some() || rules.queues[class].marking.at == MarkPoint::Enqueue {
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
+        if rules.joins_rarely {
             return Passed::Rarely;
         }
         let switch = &mut self.switches[rules.switch as usize];
@@ -104,8 +103,7 @@ impl Ports {
     /// A frame for which there is room comes to a ruled port that has caught up: it leaves at once or waits.
     #[inline(always)]
     pub fn join(&mut self, at: u32, class: usize, frame: &mut Frame, ingress: u32, now: u64) -> Joined {
-        let place = self.rules_of[at as usize] as usize;
-        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         if rules.queues[class].marking.at == MarkPoint::Enqueue {
             let held = rules.held_of(port, class);
             if rules.queues[class].marking.mark(MarkPoint::Enqueue, held, frame) {
@@ -141,6 +139,22 @@ impl Ports {
         }
     }
 
+    /// Ends the transmission of a ruled port, as [`Self::end_transmission`] does, if that is all: nothing waits that may leave, and
+    /// nobody need know what is off an account. Returns whether it did; else nothing has changed.
+    #[inline(always)]
+    pub fn end_alone(&mut self, at: u32) -> bool {
+        let rules = &self.rules[at as usize];
+        if rules.queued & !rules.paused != 0 || rules.ingress == NO_PORT {
+            return false;
+        }
+        let (size, class, ingress) = (rules.in_transmission, usize::from(rules.sending), rules.ingress);
+        let is_all = self.release_unseen(ingress, class, size);
+        if is_all {
+            self.all[at as usize].flags &= !Port::TRANSMITS;
+        }
+        is_all
+    }
+
     /// Returns whether a ruled port has something to catch up with up to `until`.
     #[inline(always)]
     pub fn is_behind(&self, at: u32, until: u64) -> bool {
@@ -153,8 +167,7 @@ impl Ports {
     /// What a ruled port sends next that transmits nothing: a frame that waits, or one of those that the classes in
     /// `asking` have at its host. None if there is nothing.
     pub fn next(&mut self, at: u32, asking: ClassSet) -> Option<NextToSend> {
-        let place = self.rules_of[at as usize] as usize;
-        let rules = &mut self.rules[place];
+        let rules = &mut self.rules[at as usize];
         assert!(!self.all[at as usize].transmits(), "a port that transmits has no turn to give");
         if rules.pfc.as_ref().is_some_and(|pfc| pfc.unsent() > 0) {
             return Some(NextToSend::Signal);
@@ -167,8 +180,7 @@ impl Ports {
     /// not then.
     #[inline(always)]
     pub fn send_next_queued(&mut self, at: u32, now: u64) -> Option<Transmission> {
-        let place = self.rules_of[at as usize] as usize;
-        let rules = &mut self.rules[place];
+        let rules = &mut self.rules[at as usize];
         let may_leave = rules.queued & !rules.paused;
         if may_leave == 0 {
             return None;
@@ -186,8 +198,7 @@ impl Ports {
     /// Sends the first frame that waits in a class, whose turn it is.
     #[inline(always)]
     pub fn send_queued(&mut self, at: u32, class: usize, now: u64) -> Transmission {
-        let place = self.rules_of[at as usize] as usize;
-        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];
         let Waited { mut frame, since, ingress } = self.frames.take(&mut queue.frames);
         let size = frame.meta.size();
@@ -226,8 +237,7 @@ impl Ports {
     /// A frame begins to leave: what becomes of it.
     #[inline(always)]
     fn begin(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Leaves {
-        let place = self.rules_of[at as usize] as usize;
-        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
         if rules.special.is_some() {
             return self.begin_specially(at, class, size, (now, arrives));
@@ -318,6 +328,48 @@ impl Ports {
             self.behind.swap_remove(next);
         }
         None
+    }
+
+    /// Has NICs of hosts catch up, if they are ruled. To be said before anything happens.
+    pub fn let_catch_up(&mut self, nic: u32) {
+        let port = &mut self.all[nic as usize];
+        if port.intersects(Port::RULED) {
+            port.flags |= Port::CATCHES_UP;
+        }
+    }
+
+    /// Returns whether a NIC that catches up has ended a transmission by `until`, and has not gone on.
+    #[inline(always)]
+    pub fn is_nic_behind(&self, at: u32, until: u64) -> bool {
+        const CATCHES_UP: u8 = Port::CATCHES_UP | Port::TRANSMITS;
+        let port = self.port(at);
+        port.flags & CATCHES_UP == CATCHES_UP && port.busy_until <= until
+    }
+
+    /// Sees to it that the NIC of the host at a node catches up when the window ends.
+    #[inline]
+    pub fn let_nic_fall_behind(&mut self, at: u32, node: u32) {
+        let port = &mut self.all[at as usize];
+        if !port.intersects(Port::BEHIND) {
+            port.flags |= Port::BEHIND;
+            self.nics_behind.push(node);
+        }
+    }
+
+    /// A NIC has caught up at the end of a window, and is the one of `place` in the list. It stays there if it transmits and something
+    /// waits for it. Returns the place of the next one.
+    pub fn note_nic(&mut self, at: u32, waits: bool, place: usize) -> usize {
+        match self.ends(at).filter(|_| waits) {
+            Some(ends) => {
+                self.next_nic_turn = self.next_nic_turn.min(ends);
+                place + 1
+            }
+            None => {
+                self.all[at as usize].flags &= !Port::BEHIND;
+                self.nics_behind.swap_remove(place);
+                place
+            }
+        }
     }
 
     /// When a ruled port is free of what it transmits, in picoseconds; none if it transmits nothing.

@@ -8,6 +8,7 @@ use super::pfc::{Pfc, NO_PORT};
 use super::port::{Port, PortFigures};
 use super::scheduling::{only, ClassSet, Scheduler};
 use crate::engine::event::Frame;
+use crate::model::MarkPoint;
 
 /// The rules and the queues of a port.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct Rules {
     pub(super) memory: Memory,
     /// Losses of the link, and telemetry that is written into frames that begin to leave; `None` at most ports.
     pub(super) special: Option<Box<Special>>,
+    /// Frames may be lost, written into, or marked where they come.
+    pub(super) joins_rarely: bool,
     /// The classes that the link's other end pauses.
     pub(super) paused: ClassSet,
     /// The classes of which the port has accounts for what comes over its link.
@@ -95,6 +98,7 @@ pub struct ClassCounters {
 impl Rules {
     /// Rules with a queue for each of `markings`, which a scheduler of as many classes orders.
     pub fn new(scheduler: Scheduler, markings: Vec<Marking>, memory: Memory) -> Rules {
+        let joins_rarely = markings.iter().any(|marking: &Marking| marking.at == MarkPoint::Enqueue);
         let queue = |marking| ClassQueue {
             frames: FrameQueue::EMPTY,
             waiting: 0,
@@ -113,9 +117,15 @@ impl Rules {
             paused: 0,
             lossless: 0,
             ingress: NO_PORT,
+            joins_rarely,
             pfc: None,
             switch: NO_SWITCH,
         }
+    }
+
+    /// What stands for the rules of a plain port, which has none.
+    pub(super) fn of_plain_port() -> Rules {
+        Rules::new(Scheduler::new(&[]), Vec::new(), Memory::Own(0))
     }
 
     /// Flow control, to be filled in.
@@ -132,11 +142,13 @@ impl Rules {
     /// The times at which the link loses frames.
     pub fn set_loss(&mut self, loss: Loss) {
         self.special.get_or_insert_default().loss = Some(loss);
+        self.joins_rarely = true;
     }
 
     /// From now on telemetry is written into what leaves.
     pub fn set_writing(&mut self) {
         self.special.get_or_insert_default().writes = true;
+        self.joins_rarely = true;
     }
 
     /// The times at which the link loses frames, with what it has lost; nothing at most ports.

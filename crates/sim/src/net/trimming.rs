@@ -84,8 +84,7 @@ impl Ports {
 
     /// A frame takes the place of the last one that waits in its class, which is given out.
     pub fn replace_last(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Frame {
-        let place = self.rules_of[at as usize] as usize;
-        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
+        let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];
         let last = self.frames.replace_last(queue.frames, frame, now);
         let (size, cut) = (frame.meta.size(), last.frame.meta.size());

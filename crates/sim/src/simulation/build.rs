@@ -188,6 +188,7 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
         domain.hosts.plan_operations(plan, &mut domain.out);
         domain.hosts.jobs = Jobs::new(scenario, plan, domain.number);
         domain.hosts.plan_jobs(plan, &mut domain.out);
+        domain.let_nics_catch_up();
     }
     domains
 }
@@ -243,6 +244,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuild
         operations: Operations::default(),
         jobs: Jobs::default(),
         incomplete: 0,
+        nics_catch_up: false,
     };
     Domain {
         number,

@@ -74,11 +74,18 @@ impl Domain {
                 if huge {
                     self.prefetch_hosts(plan, entries);
                 }
-                self.visit(plan, start, entries, known);
+                if self.hosts.nics_catch_up {
+                    self.visit::<true>(plan, start, entries, known);
+                } else {
+                    self.visit::<false>(plan, start, entries, known);
+                }
             }
         }
         self.batches.give_back(dealt);
         self.fabric.catch_up_all(plan, &mut self.out);
+        if self.hosts.nics_catch_up {
+            self.catch_up_nics(plan);
+        }
     }
 
     /// Takes the events of a window that begins at `start` out of the calendar.
@@ -119,9 +126,9 @@ impl Domain {
     }
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for
-    /// [`Self::forward_all`].
+    /// [`Self::forward_all`]. `CATCHES_UP` says that NICs may have to catch up.
     #[inline(never)]
-    fn visit(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
+    fn visit<const CATCHES_UP: bool>(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.out.calendar.parts();
         let events = entries.windows(AHEAD + 1).map(|near| {
             prefetch(events, slot_of(near[AHEAD]) as usize);
@@ -129,7 +136,7 @@ impl Domain {
         });
         self.out.agenda.begin(start, events, known);
         while let Some(item) = self.out.agenda.pop() {
-            self.happen(plan, item);
+            self.happen::<CATCHES_UP>(plan, item);
         }
     }
 
@@ -153,14 +160,17 @@ impl Domain {
         }
     }
 
-    /// Lets an item of the agenda happen.
+    /// Lets an item of the agenda happen, unless the host's NIC has something to do before it.
     #[inline(always)]
-    fn happen(&mut self, plan: &Plan, item: Item) {
+    pub(super) fn happen<const CATCHES_UP: bool>(&mut self, plan: &Plan, item: Item) {
         self.out.now = self.out.agenda.time_of(item);
         self.out.node = agenda::node_of(item);
         let host = self.nodes[self.out.node as usize].host;
         if host == NONE {
             self.happen_at_switch(plan, item);
+        } else if CATCHES_UP && self.is_nic_behind(host) {
+            self.out.agenda.put_back();
+            self.go_on_at_nic(plan, host);
         } else if agenda::is_arrival(item) {
             let event = self.out.calendar.release(agenda::slot_of(item));
             self.arrive(plan, host, &event);
@@ -343,7 +353,9 @@ impl Domain {
             (Some(event), Some(start)) => Some(event.min(start)),
             (event, start) => event.or(start),
         };
-        let turn = self.exits.next_beginning().unwrap_or(u64::MAX).min(self.fabric.ports.next_turn);
+        let ports = &self.fabric.ports;
+        let turn =
+            self.exits.next_beginning().unwrap_or(u64::MAX).min(ports.next_turn).min(ports.next_nic_turn);
         if turn == u64::MAX {
             return soonest;
         }

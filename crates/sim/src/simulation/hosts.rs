@@ -40,6 +40,8 @@ pub(super) struct Hosts {
     pub jobs: Jobs,
     /// Sized flows that end in this domain and are not complete.
     pub incomplete: usize,
+    /// A NIC may catch up.
+    pub nics_catch_up: bool,
 }
 
 /// A host: where its parts stand.

@@ -11,6 +11,7 @@ use super::domain::Domain;
 use super::hosts::{HostState, Hosts, NONE};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
+use crate::engine::order::Item;
 use crate::host::round::Round;
 use crate::net::port::Port;
 use crate::net::transmission::NextToSend;
@@ -52,8 +53,7 @@ impl Domain {
     #[inline(never)]
     fn offer_to_ruled(&mut self, plan: &Plan, at: u32, frame: Frame) {
         self.fabric.offer_own(plan, &mut self.out, at, frame);
-        let port = self.fabric.ports.port(at);
-        if port.intersects(Port::NIC) && !port.intersects(Port::ARMED) {
+        if self.fabric.ports.port(at).intersects(Port::NIC) {
             let host = self.nodes[self.out.node as usize].host;
             self.arm_if_asked(plan, host);
         }
@@ -63,6 +63,9 @@ impl Domain {
     #[inline(always)]
     fn arm_if_asked(&mut self, plan: &Plan, host: u32) {
         let state = &self.hosts.all[host as usize];
+        if self.fabric.ports.port(state.nic).intersects(Port::ARMED | Port::BEHIND) {
+            return;
+        }
         let rounds = &self.hosts.rounds[state.rounds as usize..][..plan.queues()];
         // A processor gives its NIC frames by itself.
         if state.processor == NONE && rounds.iter().any(|round| Round::has_waiting(*round)) {
@@ -72,7 +75,7 @@ impl Domain {
     }
 
     /// Sees to it that a NIC with flows waiting wakes when it is free.
-    #[inline]
+    #[inline(always)]
     fn arm_nic(&mut self, host: u32) {
         let state = &mut self.hosts.all[host as usize];
         let port = self.fabric.ports.port(state.nic);
@@ -134,6 +137,58 @@ impl Domain {
         }
     }
 
+    /// Has the NICs catch up between which and their flows nothing stands, if they are ruled: what happens at the end of a transmission
+    /// then happens when something else is to happen at the host, or when the window ends. That is as if there were an event for each
+    /// end, which would come before all others of its instant.
+    pub(super) fn let_nics_catch_up(&mut self) {
+        for host in self.hosts.all.iter().filter(|host| host.has_but_a_nic()) {
+            self.fabric.ports.let_catch_up(host.nic);
+            self.hosts.nics_catch_up |= self.fabric.ports.port(host.nic).intersects(Port::CATCHES_UP);
+        }
+    }
+
+    /// Returns whether a host's NIC has something to do that comes before what is about to happen.
+    #[inline(always)]
+    pub(super) fn is_nic_behind(&self, host: u32) -> bool {
+        self.fabric.ports.is_nic_behind(self.hosts.all[host as usize].nic, self.out.now)
+    }
+
+    /// A NIC that catches up has ended a transmission, and does what it did then.
+    #[inline(never)]
+    pub(super) fn go_on_at_nic(&mut self, plan: &Plan, host: u32) {
+        let nic = self.hosts.all[host as usize].nic;
+        self.out.now = self.fabric.ports.port(nic).busy_until;
+        self.fabric.ports.end_transmission(nic);
+        self.give_turn(plan, host);
+    }
+
+    /// At the end of a window all NICs catch up for which something waits, and what they bring about happens at their hosts.
+    #[inline(never)]
+    pub(super) fn catch_up_nics(&mut self, plan: &Plan) {
+        let mut place = 0;
+        self.fabric.ports.next_nic_turn = u64::MAX;
+        while let Some(&node) = self.fabric.ports.nics_behind.get(place) {
+            let host = self.nodes[node as usize].host;
+            let nic = self.hosts.all[host as usize].nic;
+            self.out.node = node;
+            while self.fabric.ports.is_nic_behind(nic, self.out.end - 1) {
+                self.go_on_at_nic(plan, host);
+                while let Some(item) = self.out.agenda.pop() {
+                    self.happen_later(plan, item);
+                }
+            }
+            let waits = self.fabric.ports.has_queued(nic) || self.hosts.asking(plan, host) != 0;
+            place = self.fabric.ports.note_nic(nic, waits, place);
+        }
+    }
+
+    /// Lets an item happen that a NIC has added as it caught up.
+    #[cold]
+    #[inline(never)]
+    fn happen_later(&mut self, plan: &Plan, item: Item) {
+        self.happen::<true>(plan, item);
+    }
+
     /// A plain NIC is free: the next flow that is still ready sends.
     fn pull(&mut self, plan: &Plan, host: u32) {
         let HostState { nic, rounds, .. } = self.hosts.all[host as usize];
@@ -161,10 +216,11 @@ impl Domain {
         let HostState { nic, rounds, processor, .. } = self.hosts.all[host as usize];
         // A processor gives its NIC frames by itself.
         let asking = |hosts: &Hosts| if processor == NONE { hosts.asking(plan, host) } else { 0 };
-        if !self.fabric.ports.has_waiting(nic) && asking(&self.hosts) == 0 {
+        let mut classes = asking(&self.hosts);
+        if classes == 0 && !self.fabric.ports.has_waiting(nic) {
             return;
         }
-        while let Some(turn) = self.fabric.ports.next(nic, asking(&self.hosts)) {
+        while let Some(turn) = self.fabric.ports.next(nic, classes) {
             match turn {
                 NextToSend::Queue(class) => {
                     let transmission = self.fabric.ports.send_queued(nic, class, self.out.now);
@@ -179,6 +235,7 @@ impl Domain {
                     if self.pull_one(plan, host, nic, rounds as usize + class) {
                         return;
                     }
+                    classes = asking(&self.hosts);
                 }
             }
         }

@@ -123,6 +123,7 @@ impl Fabric {
     }
 
     /// A ruled port has begun to transmit.
+    #[inline(always)]
     pub(super) fn follow(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: &Transmission) {
         self.send_transmitted(plan, out, at, transmission);
         self.await_turn(out, at);
@@ -157,8 +158,12 @@ impl Fabric {
         }
     }
 
-    /// Sees to it that the end of a ruled port's transmission is an event, if it transmits.
+    /// Sees to it that the end of a ruled port's transmission is an event, if it transmits, or that its host looks at it then.
+    #[inline(never)]
     pub(super) fn arm(&mut self, out: &mut Out, at: u32) {
+        if self.ports.port(at).intersects(Port::CATCHES_UP) {
+            return self.ports.let_nic_fall_behind(at, out.node);
+        }
         if let Some(ends) = self.ports.arm(at) {
             out.schedule(Event::bare(ends, Kind::Wake, at));
         }
@@ -167,7 +172,7 @@ impl Fabric {
     /// Lets all happen at a ruled port that happens there by itself up to `until`.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, plan: &Plan, out: &mut Out, at: u32, until: u64) {
-        if self.ports.is_behind(at, until) {
+        if self.ports.is_behind(at, until) && !self.ports.end_alone(at) {
             self.go_on_until(plan, out, at, until);
         }
     }
