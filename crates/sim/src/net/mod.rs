@@ -1,6 +1,7 @@
 //! The network as it runs: the routes of flows through it, and the ports that feed links.
 
 mod backlog;
+mod catching_up;
 pub mod counters;
 pub mod forwarding;
 mod frames;
