@@ -46,6 +46,9 @@ pub enum Entity {
     JobPlacement = 16,
     /// Whether a full port cuts the packet that comes or the last one that waits; the id is the directed link it feeds.
     Trimming = 17,
+    /// Which requests of a storage job are reads and which servers have each object; the id is
+    /// [`in_table`]`(job, rank)` for a client, and for a dead server what is rebuilt of it.
+    StorageRank = 18,
 }
 
 /// The id of member `index` of a traffic table: no two tables share one.

@@ -5,6 +5,7 @@ pub mod collective;
 pub mod goal;
 mod rank;
 mod rehearsal;
+pub mod storage;
 pub mod training;
 
 pub use builder::{Draft, GraphBuilder, Position, Problem, RankDraft, MOST_OPERATIONS};

@@ -32,6 +32,7 @@ impl Job {
         measures.extend(self.collective.map(|collective| Measure {
             name: "iteration",
             collective: Some(collective.kind),
+            request: None,
             ranks: collective.ranks,
             steps: collective.steps,
             lanes: 1,

@@ -47,6 +47,31 @@ pub struct Label {
     pub mark: Option<Mark>,
 }
 
+/// What a request of a storage job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestSort {
+    /// A client reads from servers that have what it asks for.
+    Read,
+    /// A client reads what a dead server had: from another replica, or from enough other blocks of a stripe.
+    DegradedRead,
+    /// A client writes an object.
+    Write,
+    /// A server makes a block anew that a dead one had.
+    Rebuild,
+}
+
+impl RequestSort {
+    /// The name that tables have for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RequestSort::Read => "read",
+            RequestSort::DegradedRead => "degraded read",
+            RequestSort::Write => "write",
+            RequestSort::Rebuild => "rebuild",
+        }
+    }
+}
+
 /// Something that ranks do together again and again, and that takes time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
@@ -54,6 +79,8 @@ pub struct Measure {
     pub name: &'static str,
     /// The kind of the collective, if it is one.
     pub collective: Option<CollectiveKind>,
+    /// What it is as a request, if it is one.
+    pub request: Option<RequestSort>,
     /// Ranks that do it together.
     pub ranks: u32,
     /// Messages that follow each other in it.

@@ -32,7 +32,7 @@ pub use collective::{Collective, CollectiveKind};
 pub use fault::{Bypass, Fault, FaultTable, LinkEffect, Outage, Rehash, Routing};
 pub use host::{FlowOrder, HostKind, HostKinds, HostModel, InterruptHost, SnapHost};
 pub use job::Job;
-pub use job_labels::{Label, Labels, Mark, Measure, Purpose};
+pub use job_labels::{Label, Labels, Mark, Measure, Purpose, RequestSort};
 pub use network::{Network, MAX_LINKS};
 pub use operation_graph::{Channel, Follower, Operation, OperationGraph, Origin, Pair};
 pub use operations::{Arrivals, Offered, OperationKind, Operations, PerSecond};

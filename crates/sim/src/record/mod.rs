@@ -15,6 +15,7 @@ mod measured;
 pub mod observer;
 mod outcome;
 pub mod pauses;
+mod requests;
 pub mod samples;
 mod stragglers;
 mod summary;

@@ -16,6 +16,7 @@ use super::jobs;
 use super::measured::Measured;
 use super::outcome::Outcome;
 use super::pauses;
+use super::requests;
 use super::samples::{self, Samples};
 use super::summary::summarise;
 use super::tables;
@@ -110,6 +111,7 @@ impl<'a> Observer<'a> {
         tables.extend(jobs::iterations(&measured));
         tables.extend(job_parts::ranks(&measured));
         tables.extend(job_parts::collectives(&measured));
+        tables.extend(requests::requests(&measured));
         tables.extend(job_parts::timeline(&measured));
         tables.extend(tables::probes(&measured));
         tables.extend(fastpass::endpoints(&measured));
@@ -141,6 +143,7 @@ pub fn definitions() -> Vec<Definition> {
         jobs::Iterations::DEFINITION,
         job_parts::JobRanks::DEFINITION,
         job_parts::Collectives::DEFINITION,
+        requests::Requests::DEFINITION,
         job_parts::Timeline::DEFINITION,
         tables::Probes::DEFINITION,
         fastpass::Endpoints::DEFINITION,

@@ -10,6 +10,7 @@ use super::jobs;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
 use super::pauses;
+use super::requests;
 use crate::simulation::counters::{OperationCounters, TransportCounters};
 
 /// The summary: figures of all transports together, of the links, and of each transport by its name.
@@ -22,6 +23,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     ];
     figures.extend(traffic_figures(measured, &(0..transports).collect::<Vec<_>>()));
     figures.extend(jobs::figures(measured));
+    figures.extend(requests::figures(measured));
     figures.extend(link_figures(measured));
     figures.extend(faults::figures(measured));
     figures.extend(host_figures(measured));

@@ -57,8 +57,9 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
             .map_or(Rate::from_gbps(1), |net| shape::host_rates(net).fastest().unwrap_or(*RATES.end())),
         transports: transports.as_deref(),
         base,
+        seed,
     };
-    let traffic = read_traffic(r, &scene, seed);
+    let traffic = read_traffic(r, &scene);
     let measure_until = read_measure_until(r, [warmup, duration], traffic.as_deref());
     // A network that is too large for memory is not built to look its names up: the check at the end says so.
     let fits = |net: &&Network| fits(net, classes.as_ref().map_or(0, Vec::len));
@@ -103,7 +104,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
 }
 
 /// Reads who talks to whom: the traffic tables, and behind them the jobs. There is at least one.
-fn read_traffic(r: &mut Section, scene: &Scene, seed: u64) -> Option<Vec<Traffic>> {
+fn read_traffic(r: &mut Section, scene: &Scene) -> Option<Vec<Traffic>> {
     let traffic = r.list("traffic", "Who talks to whom.", false, |r| traffic::read(r, scene));
     let doc = "Jobs: ranks on hosts that send, receive and compute, each operation when those that it waits for are done.";
     let jobs = r.list("job", doc, false, |r| job::read(r, scene));
@@ -112,7 +113,7 @@ fn read_traffic(r: &mut Section, scene: &Scene, seed: u64) -> Option<Vec<Traffic
         return None;
     }
     let mut tables = traffic?;
-    tables.extend(job::place(jobs?, seed));
+    tables.extend(job::place(jobs?, scene.seed));
     Some(tables)
 }
 

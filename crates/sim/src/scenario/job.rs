@@ -14,7 +14,7 @@ use super::hosts::HostSet;
 use super::key::{Key, Shown};
 use super::reader::Section;
 use super::traffic::{self, PatternReader, Scene, LONGEST, MAX_PACKETS};
-use super::training;
+use super::{storage, training};
 use crate::job::{goal, never_ends, GraphBuilder};
 use crate::model::{Collective, Job, OperationGraph, Pattern, Traffic};
 use crate::random::{Entity, Stream};
@@ -27,7 +27,15 @@ enum Kind {
     Goal,
     Collective,
     Training,
+    Storage,
 }
+
+const KINDS: [(&str, Kind); 4] = [
+    ("goal", Kind::Goal),
+    ("collective", Kind::Collective),
+    ("training", Kind::Training),
+    ("storage", Kind::Storage),
+];
 
 /// The hosts of ranks, as the file says it.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,8 +62,7 @@ struct Work {
 
 /// Reads one table.
 pub(crate) fn read(r: &mut Section, scene: &Scene) -> Read {
-    let kinds = [("goal", Kind::Goal), ("collective", Kind::Collective), ("training", Kind::Training)];
-    let kind = r.choice("kind", "What it consists of.", Some("goal"), &kinds);
+    let kind = r.choice("kind", "What it consists of.", Some("goal"), &KINDS);
     let given = read_name(r);
     // Its place among the resolved keys is here, whether it is given or follows from what the job consists of.
     r.settle("name", given.clone().into());
@@ -82,6 +89,10 @@ pub(crate) fn read(r: &mut Section, scene: &Scene) -> Read {
         Kind::Collective => read_collective(r, room as u64),
         Kind::Training => {
             let (graph, name) = training::read(r, room as u64);
+            Work { name, graph, collective: None }
+        }
+        Kind::Storage => {
+            let (graph, name) = storage::read(r, scene.seed);
             Work { name, graph, collective: None }
         }
     };
@@ -293,6 +304,7 @@ fn check_packets(r: &Section, scene: &Scene, graph: &OperationGraph, iterations:
                 Kind::Goal => "file",
                 Kind::Collective => "bytes",
                 Kind::Training => "model",
+                Kind::Storage => "requests",
             };
             return r.conflict(key, message);
         }

@@ -32,6 +32,7 @@ pub(crate) mod schema;
 pub(crate) mod shape;
 mod sizes;
 pub(crate) mod source;
+mod storage;
 pub(crate) mod suggest;
 pub(crate) mod switch;
 pub(crate) mod text;

@@ -34,6 +34,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) transports: Option<&'a [Transport]>,
     /// The directory in which files are looked for.
     pub(crate) base: &'a Path,
+    /// The seed of what is drawn.
+    pub(crate) seed: u64,
 }
 
 #[derive(Clone, Copy)]

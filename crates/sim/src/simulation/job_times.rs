@@ -1,5 +1,6 @@
 //! What the ranks of jobs spend their time with, and how long what they do together takes them.
 
+use clearway_proto::histogram::Histogram;
 use clearway_proto::units::{Span, Time};
 
 use crate::job::Activity;
@@ -80,6 +81,51 @@ impl Spent {
     }
 }
 
+/// The times of requests of a sort, of all ranks together.
+#[derive(Clone, Debug)]
+pub struct RequestTimes {
+    /// Requests that have begun.
+    pub begun: u64,
+    /// Bytes of those that have ended.
+    pub bytes: u64,
+    /// When the first one began.
+    pub first: Time,
+    /// When the last one so far ended.
+    pub last: Time,
+    /// The time that each took that has ended.
+    pub times: Histogram,
+}
+
+impl Default for RequestTimes {
+    fn default() -> RequestTimes {
+        let times = Histogram::default();
+        RequestTimes { begun: 0, bytes: 0, first: Time::NEVER, last: Time::ZERO, times }
+    }
+}
+
+impl RequestTimes {
+    /// One begins, or one ends that began at `began`.
+    pub(super) fn note(&mut self, mark: Mark, began: Time, now: Time) {
+        if mark.is_end {
+            self.bytes += mark.bytes;
+            self.last = self.last.max(now);
+            self.times.record(now.since(began));
+        } else {
+            self.begun += 1;
+            self.first = self.first.min(now);
+        }
+    }
+
+    /// Adds requests of other ranks.
+    pub fn merge(&mut self, other: &RequestTimes) {
+        self.begun += other.begun;
+        self.bytes += other.bytes;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.times.merge(&other.times);
+    }
+}
+
 /// How long something that is measured takes a rank, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
@@ -111,12 +157,12 @@ impl Measured {
         Measured { taken: vec![Taken::default(); began.len()], began }
     }
 
-    /// Something begins or ends.
-    pub(super) fn note(&mut self, mark: Mark, now: Time) {
+    /// Something begins or ends. Returns when it began.
+    pub(super) fn note(&mut self, mark: Mark, now: Time) -> Time {
         let began = &mut self.began[usize::from(mark.measure)][usize::from(mark.lane)];
         if !mark.is_end {
             *began = now;
-            return;
+            return now;
         }
         let (began, time) = (*began, now.since(*began));
         let taken = &mut self.taken[usize::from(mark.measure)];
@@ -125,5 +171,6 @@ impl Measured {
         taken.longest = taken.longest.max(time);
         taken.bytes += mark.bytes;
         taken.began_ps += u128::from(began.as_ps());
+        began
     }
 }

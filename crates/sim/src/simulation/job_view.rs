@@ -4,7 +4,7 @@ use clearway_proto::units::Time;
 
 use super::job_plan::{JobPlan, NO_FLOW};
 use super::job_spans::JobSpan;
-use super::job_times::{Taken, TimeUse};
+use super::job_times::{RequestTimes, Taken, TimeUse};
 use super::jobs::{IterationRecord, JobProgress, RankHere};
 use super::simulator::Simulation;
 use crate::job::{Progress, Standstill};
@@ -50,6 +50,16 @@ impl Simulation {
             let here = self.rank(plan, rank);
             RankRecord { iterations: here.iteration, spent: here.spent, taken: &here.measured.taken }
         })
+    }
+
+    /// The times of each sort of request of a job, in the order of its measures; none of a job that has no requests.
+    pub fn job_requests(&self, job: usize) -> Vec<RequestTimes> {
+        let mut all: Vec<RequestTimes> = Vec::new();
+        for progress in self.progress_of(job) {
+            all.resize_with(progress.requests.len(), RequestTimes::default);
+            all.iter_mut().zip(&progress.requests).for_each(|(of, other)| of.merge(other));
+        }
+        all
     }
 
     /// Returns the records of jobs' operations, by job, rank and start.

@@ -6,7 +6,7 @@ use clearway_proto::units::{Span, Time};
 
 use super::job_plan::{JobPlan, NO_FLOW};
 use super::job_spans::Spans;
-use super::job_times::{Measured, Spent, TimeUse};
+use super::job_times::{Measured, RequestTimes, Spent, TimeUse};
 use super::plan::Plan;
 use crate::job::{Noting, Rank};
 use crate::model::{Mark, Scenario};
@@ -73,6 +73,8 @@ pub(super) struct Outgoing {
 #[derive(Debug, Default)]
 pub(super) struct JobProgress {
     pub iterations: Vec<IterationRecord>,
+    /// The times of each sort of request; empty of a job that has none.
+    pub requests: Vec<RequestTimes>,
     /// Ranks that have not begun, sends that are not acknowledged, and what is being computed or copied.
     pub active: u64,
     /// Ranks that are through with all iterations.
@@ -123,7 +125,10 @@ impl Jobs {
     pub(super) fn new(scenario: &Scenario, plan: &Plan, domain: u32) -> Jobs {
         let mut jobs = Jobs { spans: Spans::new(scenario), ..Jobs::default() };
         for (number, job) in (0..).zip(&plan.jobs) {
-            let mut progress = JobProgress::default();
+            let measures = job.job.measures();
+            let requests = measures.iter().filter(|measure| measure.request.is_some()).count();
+            let requests = vec![RequestTimes::default(); requests];
+            let mut progress = JobProgress { requests, ..JobProgress::default() };
             for (rank, place) in (0..).zip(&job.places) {
                 if place.domain != domain {
                     continue;
@@ -231,7 +236,11 @@ impl Jobs {
         for note in &notes {
             let mark: Option<Mark> = labels.mark_of(note.operation).filter(|_| note.has_ended);
             if let Some(mark) = mark {
-                here.measured.note(mark, now);
+                let began = here.measured.note(mark, now);
+                let requests = &mut self.progress[here.job as usize].requests;
+                if let Some(requests) = requests.get_mut(usize::from(mark.measure)) {
+                    requests.note(mark, began, now);
+                }
             }
             self.spans.note(here.job, here.number, here.iteration, *note, now);
         }

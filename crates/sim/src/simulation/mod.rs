@@ -56,7 +56,7 @@ mod trimming;
 mod view;
 
 pub use job_spans::JobSpan;
-pub use job_times::{Spent, Taken, TimeUse};
+pub use job_times::{RequestTimes, Spent, Taken, TimeUse};
 pub use job_view::{JobRecord, RankRecord};
 pub use jobs::IterationRecord;
 pub use lossless::LinkPauses;

@@ -364,7 +364,8 @@ impl Program<'_> {
 
     fn measure(&mut self, sort: &Sort, ranks: u32) -> u16 {
         let steps = collective::steps(sort.kind, sort.algorithm, ranks);
-        let measure = Measure { name: sort.name, collective: Some(sort.kind), ranks, steps, lanes: 1 };
+        let collective = Some(sort.kind);
+        let measure = Measure { name: sort.name, collective, request: None, ranks, steps, lanes: 1 };
         place(&mut self.builder.measures, measure)
     }
 

@@ -123,6 +123,12 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The place of this table in its array, from 0 on; 0 if it is in none.
+    pub(crate) fn number(&self) -> u32 {
+        let place = self.path.strip_suffix(']').and_then(|path| path.rsplit_once('['));
+        place.and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+    }
+
     /// Notes that the value of `name`, though well formed, does not go with the rest.
     pub(crate) fn conflict(&self, name: &str, message: impl Into<String>) {
         let entry = self.entry(name);

@@ -18,6 +18,9 @@ const CHANNEL: f64 = 120.0;
 const MEASURE: f64 = 128.0;
 const LANE: f64 = 8.0;
 
+/// Memory in bytes for the histogram of a sort of request.
+const REQUESTS: f64 = 120_000.0;
+
 /// Memory in bytes for an iteration, its record and its row.
 const ITERATION: f64 = 360.0;
 
@@ -54,13 +57,15 @@ impl TrafficPattern for Messages<'_> {
 
     fn list_bytes(&self) -> f64 {
         let Job { graph, iterations, .. } = self.job;
-        let measures: f64 =
-            self.job.measures().iter().map(|measure| MEASURE + LANE * f64::from(measure.lanes)).sum();
+        let measures = self.job.measures();
+        let requests = measures.iter().filter(|measure| measure.request.is_some()).count();
+        let measures: f64 = measures.iter().map(|measure| MEASURE + LANE * f64::from(measure.lanes)).sum();
         graph.bytes()
             + graph.operations.len() as f64 * OPERATION
             + graph.streams.len() as f64 * (RANK + measures)
             + (graph.channels.len() + graph.pairs.len()) as f64 * CHANNEL
             + f64::from(*iterations) * ITERATION
+            + requests as f64 * REQUESTS
     }
 
     fn blame(&self) -> (&'static str, &'static str) {
