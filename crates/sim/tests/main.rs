@@ -42,6 +42,7 @@ mod routing_others;
 mod routing_random;
 mod series;
 mod spray;
+mod storage;
 mod swift;
 mod theory;
 mod three_systems;

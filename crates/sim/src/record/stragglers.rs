@@ -85,7 +85,8 @@ mod tests {
         add(&mut builder, &[0, 2, 4], &plan);
         add(&mut builder, &[1, 3, 5], &plan);
         let graph = builder.build().expect("a graph");
-        let measure = Measure { name: "all", collective: Some(kind), request: None, ranks: 3, steps: 4, lanes: 1 };
+        let measure =
+            Measure { name: "all", collective: Some(kind), request: None, ranks: 3, steps: 4, lanes: 1 };
         // Two collectives each. Those of the second group begin much later, and rank 2 is 6 us behind the others of the first.
         let began_us = [10, 100, 16, 100, 10, 101];
         let mut taken = began_us.map(|began| {

@@ -55,8 +55,7 @@ fn read_replicas(r: &mut Section) -> (Redundancy, WritePath) {
     let replicas = r.get(&replicas.or(3));
     let doc = "The way of what is written. primary: to the first server, which sends it to the others (Ceph); chain: from each server to \
                the next (HDFS); client: from the client to each.";
-    let paths =
-        [("primary", WritePath::Primary), ("chain", WritePath::Chain), ("client", WritePath::Client)];
+    let paths = [("primary", WritePath::Primary), ("chain", WritePath::Chain), ("client", WritePath::Client)];
     (Redundancy::Replicas(replicas), r.one_of("write_path", doc, Some("primary"), &paths))
 }
 
@@ -75,12 +74,7 @@ fn read_erasure(r: &mut Section) -> (Redundancy, WritePath, Span) {
     (Redundancy::Erasure(Erasure { data, parity, reads_blocks }), path, decode_time)
 }
 
-fn read_rest(
-    r: &mut Section,
-    redundancy: Redundancy,
-    write_path: WritePath,
-    decode_time: Span,
-) -> Storage {
+fn read_rest(r: &mut Section, redundancy: Redundancy, write_path: WritePath, decode_time: Span) -> Storage {
     let most = goal::MOST_RANKS;
     let clients = r.get(&Key::new("clients", "Ranks that read and write: the first ones.", 1..=most));
     let servers = r.get(&Key::new("servers", "Ranks that keep objects: those behind the clients.", 1..=most));
@@ -167,7 +161,9 @@ fn read_dead(r: &mut Section, servers: u32) -> Vec<u32> {
 fn dead_servers(node: &Node) -> Option<Vec<(u32, u32)>> {
     let Value::List(items) = &node.value else { return None };
     let range = |item: &Node| match &item.value {
-        Value::Integer(server) => u32::try_from(*server).ok().map(|server| (server, server.saturating_add(1))),
+        Value::Integer(server) => {
+            u32::try_from(*server).ok().map(|server| (server, server.saturating_add(1)))
+        }
         Value::Text(text) => {
             let (first, end) = text.split_once("..")?;
             Some((first.parse().ok()?, end.parse().ok()?)).filter(|(first, end)| first < end)
@@ -200,7 +196,10 @@ fn fits(r: &Section, storage: &Storage, kept: Kept) -> bool {
             Kept::Replicas => "replicas",
             Kept::Erasure => "parity",
         };
-        Some(("dead", format!("{dead} servers are dead, and objects outlive {spare}: name fewer, or raise {remedy}")))
+        Some((
+            "dead",
+            format!("{dead} servers are dead, and objects outlive {spare}: name fewer, or raise {remedy}"),
+        ))
     } else if storage.rebuild.is_some() && dead == 0 {
         Some(("rebuild", "no server is dead: name one in dead, or leave this out".into()))
     } else if storage.rebuild.is_some() && servers - dead < width {

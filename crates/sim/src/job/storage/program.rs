@@ -227,7 +227,14 @@ impl<'a> Program<'a> {
     }
 
     /// A rank waits for a message from when these have ended.
-    pub(super) fn receive(&mut self, of: &Begun, to: u32, from: u32, what: (Sent, u64), after: &[u32]) -> u32 {
+    pub(super) fn receive(
+        &mut self,
+        of: &Begun,
+        to: u32,
+        from: u32,
+        what: (Sent, u64),
+        after: &[u32],
+    ) -> u32 {
         let draft = receive(of, from, what);
         self.add(of, to, draft, after)
     }
