@@ -66,6 +66,7 @@ ECN: list[dict[str, Any]] = [
 ]
 PFC: list[dict[str, Any]] = [{}, {"pfc": "static", "pfc_xoff": "20kB"}, {"pfc": "dynamic"}]
 MODELS = ("gpt3_175b", "llama2_70b", "mixtral_8x7b", "resnet50")
+STORAGE = {"kind": "storage", "clients": 1, "servers": 4, "requests": 3, "bytes": "10kB"}
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "": [BASE],
     "network": [
@@ -118,6 +119,8 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"kind": "collective", "collective": "barrier"},
         {"kind": "training", "layer": [{"forward": "10us"}]},
         *({"kind": "training", "model": model} for model in MODELS),
+        STORAGE,
+        {**STORAGE, "redundancy": "erasure", "data": 2, "parity": 1},
     ],
     "probe[0]": [{"from": 0, "to": 1, "interval": "10us"}],
     "fault[0]": [
@@ -192,6 +195,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "node": [True, 1.5, []],
     "nodes": [True, 1.5, [], {}],
     "placement": [True, 1.5, [], {}],
+    "servers": [True, 1.5, {}],
     "table": [5, "five", [1]],
     "tables": [5, "five", [1]],
     **{unit: [5, 1.5, True, []] for unit in SCALES},
@@ -208,6 +212,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "nodes": ["nonsense", "0..1"],
     "placement": ["nonsense", "0..2"],
     "hosts": ["nonsense", "5..2", "0..99999999"],
+    "servers": ["nonsense", "5..2", "0..99999999"],
 }
 
 
@@ -425,6 +430,7 @@ def test_required_keys_are_missed(variant: str, link: str, clearway: Clearway, w
             *("off", "step", "red", "shared", "static", "dynamic", "read", "snap", "interrupts"),
             "collective",
             *("training", *MODELS),
+            *("storage", "erasure"),
             "trim",
         ):
             continue  # without it, another variant

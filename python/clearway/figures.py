@@ -74,6 +74,15 @@ def _spread(key: str, label: str) -> tuple[Figure, ...]:
     )
 
 
+def _times(key: str, label: str) -> tuple[Figure, ...]:
+    """List the figures of a sort of request of storage jobs."""
+    return (
+        Figure(f"{key}_mean_us", f"mean {label}", "time", "lower", whole=True),
+        Figure(f"{key}_p50_us", f"median {label}", "time", "lower", whole=True),
+        Figure(f"{key}_p99_us", f"p99 {label}", "time", "lower", headline=True, whole=True),
+    )
+
+
 # IN THE ORDER IN WHICH THEY ARE SHOWN. Each is defined in `meanings`.
 FIGURES: tuple[Figure, ...] = (
     Figure("simulated_us", "simulated time", "time", always=True),
@@ -125,6 +134,14 @@ FIGURES: tuple[Figure, ...] = (
     Figure("job_slowdown_mean", "mean slowdown of jobs", "plain", "lower", headline=True, whole=True),
     Figure("job_slowdown_max", "largest slowdown of a job", "plain", "lower", whole=True),
     Figure("busbw_gb_per_s", "bus bandwidth (GB/s)", "plain", "higher", headline=True, whole=True),
+    Figure("requests", "requests of storage jobs", "count", whole=True),
+    Figure("requests_per_second", "requests a second", "plain", "higher", headline=True, whole=True),
+    Figure("read_gb_per_s", "read (GB/s)", "plain", "higher", headline=True, whole=True),
+    Figure("written_gb_per_s", "written (GB/s)", "plain", "higher", headline=True, whole=True),
+    *_times("read", "read"),
+    *_times("degraded_read", "degraded read"),
+    *_times("write", "write"),
+    Figure("rebuild_us", "time of the rebuild", "time", "lower", headline=True, whole=True),
     Figure("queue_mean_bytes", "mean queue", "bytes", "lower"),
     Figure("queue_peak_bytes", "peak queue", "bytes", "lower", headline=True, whole=True),
     Figure("utilisation_max", "busiest link", "share"),

@@ -62,6 +62,16 @@ def _binned(key: str, what: str) -> dict[str, str]:
     }
 
 
+def _request(key: str, what: str, which: str) -> dict[str, str]:
+    """Define the figures of a sort of request of storage jobs."""
+    spread = (
+        f"the time of {what} of storage jobs {which}".rstrip() + ", from their beginning to when all data or "
+        "the acknowledgement was there, over those that have ended"
+    )
+    figures = _binned(f"{key}_{{}}_us", spread)
+    return {name: figures[name] for name in (f"{key}_mean_us", f"{key}_p50_us", f"{key}_p99_us")}
+
+
 FIGURES: Mapping[str, str] = {
     "simulated_us": "The simulated time at which the run ended.",
     "measured_from_us": "When the measured interval began: at the end of the warm-up.",
@@ -139,6 +149,29 @@ FIGURES: Mapping[str, str] = {
         "array over the mean time of an iteration, times 2(n-1)/n for an all-reduce of n ranks, (n-1)/n for "
         "a reduce-scatter, an all-gather or an all-to-all, and 1 for a broadcast or a reduce; the mean over "
         "the jobs that are collectives."
+    ),
+    "requests": (
+        "Reads and writes of storage jobs that have ended; what is rebuilt is not among them. Not there "
+        "without a storage job of which a request has begun, as the next thirteen."
+    ),
+    "requests_per_second": (
+        "These, over the time from the beginning of the first request of any storage job to the end of the "
+        "last one."
+    ),
+    "read_gb_per_s": (
+        "Bytes that clients of storage jobs have read, degraded reads included, over the same time, in GB/s "
+        "of 10^9 bytes."
+    ),
+    "written_gb_per_s": (
+        "Bytes of the objects that clients of storage jobs have written, each object counted once however "
+        "many servers keep it, over the same time, in GB/s of 10^9 bytes."
+    ),
+    **_request("read", "reads", "that were not degraded"),
+    **_request("degraded_read", "reads", "for which a dead server was left out"),
+    **_request("write", "writes", ""),
+    "rebuild_us": (
+        "The time from the beginning of the first rebuilding of a block to the end of the last one: that of "
+        "the storage job with the longest, of those that have rebuilt all that they have begun."
     ),
     "queue_mean_bytes": (
         "The mean over time of the bytes that waited at a port, without the frame in transmission: that of "

@@ -43,6 +43,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "placement",
         '`"packed"`, `"round_robin"`, `"random"`, or a host for each rank, such as `[0, "4..6"]`',
     ),
+    "servers": (
+        "servers",
+        'a number, counted from 0, a half-open range such as `"0..3"`, or a list of these',
+    ),
     "link": ("link", 'a text of two node names: `"h0-tor0"` for both ways, `"h0>tor0"` for one'),
     "sizes": ("sizes", "the name of a distribution, or of a file that holds one"),
     "file": ("file", "a path, relative to the scenario's own folder"),

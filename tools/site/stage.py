@@ -20,6 +20,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "How to": (
         "coming_from",
         "jobs",
+        "storage",
         "target_delay",
         "lossless",
         "faults",
