@@ -171,7 +171,7 @@ FIGURES: Mapping[str, str] = {
     **_request("write", "writes", ""),
     "rebuild_us": (
         "The time from the beginning of the first rebuilding of a block to the end of the last one: that of "
-        "the storage job with the longest, of those that have rebuilt all that they have begun."
+        "the storage job with the longest, of those that have rebuilt all that they were to rebuild."
     ),
     "queue_mean_bytes": (
         "The mean over time of the bytes that waited at a port, without the frame in transmission: that of "

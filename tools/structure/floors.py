@@ -15,7 +15,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "random": "",
         "model": "random",
         "topology": "model random",
-        "job": "model",
+        "job": "model random",
         "scenario": "model topology job random",
         "traffic": "model topology random",
         "engine": "model random",

@@ -8,7 +8,7 @@ use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use super::texts::Texts;
 use crate::model::RequestSort;
-use crate::simulation::RequestTimes;
+use crate::simulation::{JobRecord, RequestTimes};
 
 table! {
     /// A row for each storage job and each sort of request of which any has begun. No such table without such a
@@ -33,7 +33,7 @@ table! {
         /// Requests that have ended, a second: of clients over the time from the job's first request to the end
         /// of its last one, of whatever sort, and of what is rebuilt over the time that the rebuilding took; NaN
         /// if none has ended, as all that follow.
-        requests_per_s: Run,
+        requests_per_second: Run,
         /// Bytes in the same time, in GB/s of 10^9 bytes.
         gb_per_s: Run,
         /// Mean time of a request, from when it was begun to when the data or the acknowledgement was there.
@@ -73,16 +73,29 @@ impl Period {
 }
 
 /// The requests of a job, sort by sort.
-fn of_job(measured: &Measured, job: usize) -> Vec<(RequestSort, RequestTimes)> {
-    let times = measured.simulation.job_requests(job);
-    let record = measured.simulation.jobs().nth(job).expect("a job");
-    let sorts = record.job.measures().into_iter().filter_map(|measure| measure.request);
-    sorts.zip(times).filter(|(_, times)| times.begun > 0).collect()
+struct OfJob {
+    sorts: Vec<(RequestSort, RequestTimes)>,
+    /// Blocks that are to be rebuilt in the whole run.
+    to_rebuild: u64,
 }
 
-/// The requests of all jobs.
-fn all(measured: &Measured) -> Vec<Vec<(RequestSort, RequestTimes)>> {
-    (0..measured.simulation.jobs().count()).map(|job| of_job(measured, job)).collect()
+/// The requests of each job.
+fn all(measured: &Measured) -> Vec<OfJob> {
+    let of_job = |(number, record): (usize, JobRecord)| {
+        let times = measured.simulation.job_requests(number);
+        let measures = record.job.measures();
+        let sorts: Vec<RequestSort> = measures.iter().filter_map(|measure| measure.request).collect();
+        let labels = &record.job.graph.labels;
+        let begins_rebuild = |label: &&u16| {
+            let mark = labels.list[usize::from(**label)].mark.filter(|mark| !mark.is_end);
+            mark.is_some_and(|mark| sorts.get(usize::from(mark.measure)) == Some(&RequestSort::Rebuild))
+        };
+        let blocks = labels.of.iter().filter(begins_rebuild).count() as u64;
+        let to_rebuild = blocks * u64::from(record.job.iterations);
+        let sorts = sorts.iter().copied().zip(times).filter(|(_, times)| times.begun > 0).collect();
+        OfJob { sorts, to_rebuild }
+    };
+    measured.simulation.jobs().enumerate().map(of_job).collect()
 }
 
 /// The requests of clients.
@@ -103,7 +116,7 @@ fn quantile_us(times: &Histogram, fraction: f64) -> f64 {
 pub(super) fn requests(measured: &Measured) -> Option<Table> {
     let all = all(measured);
     let mut rows = Vec::new();
-    for (job, sorts) in all.iter().enumerate() {
+    for (job, OfJob { sorts, .. }) in all.iter().enumerate() {
         for (sort, times) in sorts {
             let period = match sort {
                 RequestSort::Rebuild => Period::of([times]),
@@ -130,7 +143,7 @@ pub(super) fn requests(measured: &Measured) -> Option<Table> {
         bytes: integers(&|times| times.bytes),
         began_us: Column::Floats(rows.iter().map(|(_, _, times, _)| times.first.as_us_f64()).collect()),
         ended_us: floats(&|times, _| times.last.as_us_f64()),
-        requests_per_s: floats(&|times, seconds| times.times.count() as f64 / seconds),
+        requests_per_second: floats(&|times, seconds| times.times.count() as f64 / seconds),
         gb_per_s: floats(&|times, seconds| times.bytes as f64 / seconds / 1e9),
         time_mean_us: floats(&|times, _| us(times.times.mean())),
         time_p50_us: floats(&|times, _| quantile_us(&times.times, 0.5)),
@@ -149,12 +162,12 @@ const NOT_REBUILT: &str = "no storage job has rebuilt all that it was to rebuild
 /// The figures of the requests of all jobs together, where there are any.
 pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     let all = all(measured);
-    if all.iter().all(Vec::is_empty) {
+    if all.iter().all(|of| of.sorts.is_empty()) {
         return Vec::new();
     }
     let of = |sorts: &[RequestSort]| {
         let mut sum = RequestTimes::default();
-        let requests = all.iter().flatten().filter(|(sort, _)| sorts.contains(sort));
+        let requests = all.iter().flat_map(|of| &of.sorts).filter(|(sort, _)| sorts.contains(sort));
         requests.for_each(|(_, times)| sum.merge(times));
         sum
     };
@@ -167,7 +180,7 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     let rate = |amount: f64| or(seconds.map(|seconds| amount / seconds), NO_REQUEST);
     let mut figures = vec![
         entry("requests", Value::Integer(count)),
-        entry("requests_per_s", rate(count as f64)),
+        entry("requests_per_second", rate(count as f64)),
         entry("read_gb_per_s", rate(reads.bytes as f64 / 1e9)),
         entry("written_gb_per_s", rate(writes.bytes as f64 / 1e9)),
     ];
@@ -186,10 +199,11 @@ pub(super) fn figures(measured: &Measured) -> Vec<(String, Value)> {
     figures
 }
 
-/// The longest time in microseconds in which a job rebuilt all that it had to.
-fn rebuild_us(all: &[Vec<(RequestSort, RequestTimes)>]) -> Option<f64> {
-    let rebuilds = all.iter().flatten().filter(|(sort, times)| {
-        *sort == RequestSort::Rebuild && times.times.count() == times.begun && times.last > Time::ZERO
-    });
-    rebuilds.map(|(_, times)| times.last.since(times.first)).max().map(Span::as_us_f64)
+/// The longest time in microseconds in which a job has rebuilt all that it was to rebuild.
+fn rebuild_us(all: &[OfJob]) -> Option<f64> {
+    let rebuilt = |of: &OfJob| {
+        let (_, times) = of.sorts.iter().find(|(sort, _)| *sort == RequestSort::Rebuild)?;
+        (times.times.count() == of.to_rebuild).then(|| times.last.since(times.first))
+    };
+    all.iter().filter_map(rebuilt).max().map(Span::as_us_f64)
 }

@@ -31,7 +31,7 @@ enum Kept {
 
 /// Reads a storage job, which draws from the scenario's seed. Returns its operations, if its keys are right, and what it is called.
 pub(crate) fn read(r: &mut Section, seed: u64) -> (Option<OperationGraph>, String) {
-    let doc = "How objects outlive servers. replicas: so many servers have the whole object each; erasure: each of data + parity servers has a \
+    let doc = "How objects outlive servers. replicas: each of several servers has the whole object; erasure: each of data + parity servers has a \
                block, and any data of them give the object back.";
     let kinds = [("replicas", Kept::Replicas), ("erasure", Kept::Erasure)];
     let kept = r.choice("redundancy", doc, Some("replicas"), &kinds);
@@ -80,10 +80,10 @@ fn read_rest(r: &mut Section, redundancy: Redundancy, write_path: WritePath, dec
     let servers = r.get(&Key::new("servers", "Ranks that keep objects: those behind the clients.", 1..=most));
     let doc = "Requests of each client in an iteration.";
     let requests = r.get(&Key::new("requests", doc, 1u32..=1_000_000_000));
-    let doc = "Requests of a client that are under way at a time: each begins when the one so many before it has ended (1, as fio's iodepth).";
+    let doc = "Requests of a client that are under way at a time: each begins when the one depth before it has ended (1, as fio's iodepth).";
     let depth = r.get(&Key::new("depth", doc, 1..=DEEPEST).or(1));
     let bytes = r.get(&Key::new("bytes", "Size of an object.", Bytes::new(1)..=LARGEST)).get();
-    let doc = "Share of each client's requests that are reads: exactly so many, in an order drawn from the seed (0.5, as fio's rwmixread).";
+    let doc = "Share of each client's requests that are reads: exactly, but for rounding, in an order drawn from the seed (0.5, as fio's rwmixread).";
     let share = r.get(&Key::new("read_share", doc, 0.0..=1.0).or(0.5));
     let doc = "Size of a message that asks for something or acknowledges something (64 B, a command capsule of NVMe over Fabrics).";
     let request_bytes = Key::new("request_bytes", doc, Bytes::new(0)..=Bytes::new(1 << 20));
@@ -133,8 +133,11 @@ fn read_dead(r: &mut Section, servers: u32) -> Vec<u32> {
         required: false,
         otherwise: "none",
         schema: json!({
-            "type": "array",
-            "items": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] },
+            "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string" },
+                { "type": "array", "items": { "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] } },
+            ],
             "x-unit": "servers",
         }),
     };
@@ -143,7 +146,7 @@ fn read_dead(r: &mut Section, servers: u32) -> Vec<u32> {
         let list = dead_servers(node).filter(|list| !is_sound || list.iter().all(|&(_, end)| end <= servers));
         let list = list.ok_or_else(|| {
             let last = servers - 1;
-            Misread::Says(format!("expected a list of servers from 0 to {last}, such as [3] or [\"0..2\"]"))
+            Misread::expected(format!("servers from 0 to {last}, such as 3, \"0..2\" or a list of these"))
         })?;
         let mut dead: Vec<u32> = list.iter().flat_map(|&(first, end)| first..end).collect();
         dead.sort_unstable();
@@ -159,7 +162,10 @@ fn read_dead(r: &mut Section, servers: u32) -> Vec<u32> {
 
 /// The servers of a list, as ranges.
 fn dead_servers(node: &Node) -> Option<Vec<(u32, u32)>> {
-    let Value::List(items) = &node.value else { return None };
+    let items = match &node.value {
+        Value::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
     let range = |item: &Node| match &item.value {
         Value::Integer(server) => {
             u32::try_from(*server).ok().map(|server| (server, server.saturating_add(1)))

@@ -119,6 +119,14 @@ fn what_is_drawn_for_a_rank_is_its_own() {
     assert_eq!(graph, of(&base, 1, 0));
     assert_ne!(graph, of(&base, 2, 0));
     assert_ne!(graph, of(&base, 1, 1), "another job of a scenario");
+    let sends_of = |client: u32| {
+        let bytes = |operation: u32| match graph.operations[operation as usize] {
+            Operation::Send { channel, .. } => Some(graph.channels[channel as usize].to),
+            _ => None,
+        };
+        graph.operations_of(client).filter_map(bytes).collect::<Vec<_>>()
+    };
+    assert_ne!(sends_of(0), sends_of(1), "another client");
     // Another client changes nothing of the first ones but the ranks of servers.
     let more = of(&Storage { clients: 4, ..base }, 1, 0);
     let sends = |graph: &OperationGraph, clients: u32| -> Vec<(u32, u64)> {

@@ -7,7 +7,7 @@ use crate::model::RequestSort;
 /// An object in pieces of which some may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Erasure {
-    /// Data blocks, k: so many of any blocks of a stripe give the object back.
+    /// Data blocks, k: any k blocks of a stripe give the object back.
     pub data: u32,
     /// Parity blocks, m.
     pub parity: u32,
@@ -18,7 +18,7 @@ pub struct Erasure {
 /// How an object outlives the death of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redundancy {
-    /// So many servers have the whole object each.
+    /// Each of this many servers has the whole object.
     Replicas(u32),
     /// Each of k + m servers has a block.
     Erasure(Erasure),
