@@ -183,6 +183,10 @@ fn a_closed_loop_keeps_its_depth() {
         assert_eq!(unfinished, 4 * depth as u64);
         let rate: f64 = rows.map(|sort| of(&outcome, sort, "requests_per_second")).iter().sum();
         assert_close(figure(&outcome, "requests_per_second"), rate, "the figure");
+        // All sorts of a job have one time by which they are divided.
+        let times = rows
+            .map(|sort| count(&outcome, sort, "ended") as f64 / of(&outcome, sort, "requests_per_second"));
+        assert!((times[0] / times[1] - 1.0).abs() < 1e-9, "{times:?}");
         let ended: u64 = rows.map(|sort| count(&outcome, sort, "ended")).iter().sum();
         assert_eq!(figure(&outcome, "requests"), ended as f64);
         assert!(ended > 2000, "{ended}");
