@@ -155,6 +155,7 @@ fn scenario(
             class: 0,
             ack_class: 0,
             spray: Spray::Flow,
+            paths: None,
         }],
         traffic: vec![Traffic {
             pattern,

@@ -141,7 +141,12 @@ impl<P: TcpScheme> Scheme for P {
 
 fn ack_policy(params: &TcpParams, marked_at_once: bool) -> AckPolicy {
     if params.ack_every > 1 {
-        AckPolicy::Delayed { every: params.ack_every, delay: params.ack_delay, marked_at_once }
+        AckPolicy::Delayed {
+            every: params.ack_every,
+            delay: params.ack_delay,
+            marked_at_once,
+            any_order: false,
+        }
     } else {
         AckPolicy::EveryPacket
     }

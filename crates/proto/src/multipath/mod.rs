@@ -6,11 +6,13 @@
 mod draws;
 mod feedback;
 mod flowlet;
+mod mixed;
 mod reps;
 mod selector;
 
 pub use draws::{drawn, in_turn};
 pub use feedback::PathFeedback;
 pub use flowlet::{Flowlet, FLOWLET_GAP};
+pub use mixed::Mixed;
 pub use reps::{Reps, REPS_FREEZE};
 pub use selector::PathSelector;

@@ -2,6 +2,7 @@
 
 use super::feedback::PathFeedback;
 use super::flowlet::Flowlet;
+use super::mixed::Mixed;
 use super::reps::Reps;
 use crate::units::Time;
 
@@ -10,6 +11,8 @@ use crate::units::Time;
 pub enum PathSelector {
     /// A path again that was good, or else one at random.
     Reps(Reps),
+    /// A path again that was good, or else the next one in turn that was not marked.
+    Mixed(Mixed),
     /// A path at random for packets that follow each other closely.
     Flowlet(Flowlet),
 }
@@ -19,6 +22,7 @@ impl PathSelector {
     pub fn choose(&mut self, now: Time, paths: u32, random: u64) -> u32 {
         match self {
             PathSelector::Reps(reps) => reps.choose(paths, random),
+            PathSelector::Mixed(mixed) => mixed.choose(paths, random),
             PathSelector::Flowlet(flowlet) => flowlet.choose(now, paths, random),
         }
     }
@@ -27,6 +31,7 @@ impl PathSelector {
     pub fn handle_feedback(&mut self, now: Time, path: u32, feedback: PathFeedback) {
         match self {
             PathSelector::Reps(reps) => reps.handle_feedback(now, path, feedback),
+            PathSelector::Mixed(mixed) => mixed.handle_feedback(path, feedback),
             PathSelector::Flowlet(_) => (),
         }
     }
@@ -35,7 +40,7 @@ impl PathSelector {
     pub fn handle_timeout(&mut self, now: Time) {
         match self {
             PathSelector::Reps(reps) => reps.handle_timeout(now),
-            PathSelector::Flowlet(_) => (),
+            PathSelector::Mixed(_) | PathSelector::Flowlet(_) => (),
         }
     }
 }

@@ -221,10 +221,11 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
     if few.is_empty() {
         return Vec::new();
     }
-    let paths = most_paths(&scenario.network);
-    few.retain(|(_, threshold)| *threshold < paths);
+    let shortest = most_paths(&scenario.network);
+    few.retain(|(transport, threshold)| *threshold < transport.sprayed_over(shortest).min(shortest));
     few.into_iter()
         .map(|(transport, threshold)| {
+            let paths = transport.sprayed_over(shortest).min(shortest);
             let consequence = match &transport.protocol {
                 protocol if protocol.tracked_packets() == 0 => "go-back-N sends everything again from each that is overtaken".into(),
                 _ => format!("with a dup_threshold of {threshold} many will count as lost that are only late"),

@@ -69,17 +69,17 @@ fn check_links(r: &Section, scenario: &Scenario) {
 
 /// A packet names its path in few bits.
 fn check_sprayed(r: &Section, scenario: &Scenario) {
-    let mut sprayed = scenario.transports.iter().filter(|transport| transport.spray != Spray::Flow);
-    let Some(first) = sprayed.next() else { return };
-    let paths = most_paths(&scenario.network);
-    if paths > Spray::MOST_PATHS {
+    let sprayed = || scenario.transports.iter().filter(|transport| transport.spray != Spray::Flow);
+    let over_all = sprayed().find(|transport| transport.paths.is_none());
+    let paths = if over_all.is_some() { most_paths(&scenario.network) } else { 0 };
+    if let Some(first) = over_all.filter(|_| paths > Spray::MOST_PATHS) {
         let message = format!(
             "two hosts have {paths} shortest paths between them; packets are sprayed over {} at most",
             Spray::MOST_PATHS
         );
         r.conflict_at(&format!("transport.{}.spray", first.name), message);
     }
-    let adaptive = sprayed.chain([first]).find(|transport| transport.spray == Spray::Adaptive);
+    let adaptive = sprayed().find(|transport| transport.spray == Spray::Adaptive);
     if let Some(transport) = adaptive.filter(|_| scenario.routing.is_some()) {
         let message = "switches that choose ports by their queues do not route around what is dead: take another value, or \
                        leave out [routing]";

@@ -78,7 +78,7 @@ impl SendingEnd {
                 let of_flow = mix(u64::from(self.flow));
                 in_turn(self.sender.flight().sent - 1, self.routes, |cycle| mix(of_flow ^ cycle))
             }
-            Spray::Reps | Spray::Flowlet => {
+            Spray::Reps | Spray::Mixed | Spray::Flowlet => {
                 let random = hash(self);
                 let selector = self.selector.as_mut().expect("such a flow remembers its paths");
                 selector.choose(now, self.routes, random)

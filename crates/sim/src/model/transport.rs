@@ -1,7 +1,7 @@
 //! A named transport: a protocol and what its frames weigh.
 
 use clearway_proto::baseline::rdma::control::{Congestion, CongestionParams};
-use clearway_proto::multipath::{Flowlet, PathSelector, Reps, FLOWLET_GAP, REPS_FREEZE};
+use clearway_proto::multipath::{Flowlet, Mixed, PathSelector, Reps, FLOWLET_GAP, REPS_FREEZE};
 
 use super::protocol::Protocol;
 
@@ -22,9 +22,16 @@ pub struct Transport {
     pub ack_class: usize,
     /// Which paths its packets take.
     pub spray: Spray,
+    /// How many paths each flow has drawn, over which its packets are sprayed; `None`: all shortest ones.
+    pub paths: Option<u32>,
 }
 
 impl Transport {
+    /// How many paths a flow's packets are sprayed over where two hosts have `shortest` paths between them.
+    pub fn sprayed_over(&self, shortest: u32) -> u32 {
+        self.paths.unwrap_or(shortest)
+    }
+
     /// Returns whether the packets of a flow take more than one path.
     pub fn has_several_paths(&self) -> bool {
         self.spray != Spray::Flow || matches!(self.protocol, Protocol::Fastpass(_))
@@ -57,6 +64,8 @@ pub enum Spray {
     RoundRobin,
     /// Packets take paths again that were good, and else one of all, drawn uniformly (REPS).
     Reps,
+    /// Packets take paths again that were good, and else each the next one that was not marked (the mixed selector of htsim).
+    Mixed,
     /// Packets that follow each other closely take one path, drawn uniformly.
     Flowlet,
     /// Each switch chooses: the port that is soonest free, of those on shortest paths.
@@ -71,6 +80,7 @@ impl Spray {
     pub fn selector(self) -> Option<PathSelector> {
         match self {
             Spray::Reps => Some(PathSelector::Reps(Reps::new(REPS_FREEZE))),
+            Spray::Mixed => Some(PathSelector::Mixed(Mixed::new())),
             Spray::Flowlet => Some(PathSelector::Flowlet(Flowlet::new(FLOWLET_GAP))),
             Spray::Flow | Spray::Packet | Spray::RoundRobin | Spray::Adaptive => None,
         }

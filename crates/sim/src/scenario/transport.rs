@@ -12,16 +12,21 @@ use super::reader::Section;
 use crate::model::{for_each_scheme, Network, Protocol, Spray, TrafficClass, Transport};
 
 const SPRAY: &str = "Which of the shortest paths packets take: all of a flow's one; each packet one of all at random, or in turn; one that \
-                     was good again (REPS); one for packets that follow each other closely (flowlet); or at each switch the port \
+                     was good again (REPS), or else the next one in turn that was not marked (mixed); one for packets that follow each other closely (flowlet); or at each switch the port \
                      that is soonest free (adaptive). Packets on several paths overtake each other.";
 const SPRAYS: &[(&str, Spray)] = &[
     ("flow", Spray::Flow),
     ("packet", Spray::Packet),
     ("round_robin", Spray::RoundRobin),
     ("reps", Spray::Reps),
+    ("mixed", Spray::Mixed),
     ("flowlet", Spray::Flowlet),
     ("adaptive", Spray::Adaptive),
 ];
+
+const PATHS: &str =
+    "Paths of a flow over which its packets are sprayed: each is one of the shortest, drawn when the flow begins, so that two may be \
+     one (the entropy values of a multipath transport).";
 
 /// Reads the keys of one scheme: its parameters, and what its data frames carry by default.
 type Reader = fn(&mut Section) -> (Protocol, Bytes);
@@ -52,11 +57,27 @@ pub(crate) fn read(
     let (class, ack_class) = class::read_names(r, classes);
     let (header, ack) = (header.get() as u32, ack.get() as u32);
     let spray = r.one_of("spray", SPRAY, Some("flow"), SPRAYS);
-    let transport = Transport { name: String::new(), protocol, header, ack, class, ack_class, spray };
+    let paths = r.optional(&Key::new("paths", PATHS, 1..=Spray::MOST_PATHS), "all shortest ones");
+    let transport = Transport { name: String::new(), protocol, header, ack, class, ack_class, spray, paths };
     if let Some(network) = network {
         check_frames(r, &transport, network);
     }
+    check_paths(r, &transport);
     transport
+}
+
+/// Only a sender that chooses paths itself can have drawn ones.
+fn check_paths(r: &Section, transport: &Transport) {
+    if !r.sound() || transport.paths.is_none() {
+        return;
+    }
+    let reason = match (&transport.protocol, transport.spray) {
+        (Protocol::Fastpass(_), _) => "the arbiter chooses among all paths",
+        (_, Spray::Flow) => "all packets of a flow take one path: set spray as well",
+        (_, Spray::Adaptive) => "switches choose among all paths",
+        _ => return,
+    };
+    r.conflict("paths", reason);
 }
 
 fn check_frames(r: &Section, transport: &Transport, network: &Network) {

@@ -24,8 +24,8 @@ pub(super) struct RoutePlanner<'a> {
 }
 
 impl RoutePlanner<'_> {
-    /// Routes every flow there and back: each way by its own draw, or over all shortest paths if its packets are
-    /// sprayed.
+    /// Routes every flow there and back: each way by its own draw; if its packets are sprayed, over all shortest paths or
+    /// over as many drawn ones as its transport says.
     pub fn plan(
         &self,
         senders: &[DomainIndex],
@@ -55,18 +55,25 @@ impl RoutePlanner<'_> {
             let mut stream = Stream::new(self.scenario.seed, Entity::FlowPath, in_table(spec.table, *index));
             *index += 1;
             let ends = [Next::Here(receivers[flow].at), Next::Here(senders[flow].at)];
-            if self.scenario.transports[spec.transport as usize].has_several_paths() {
-                let adaptive = self.scenario.transports[spec.transport as usize].spray == Spray::Adaptive;
-                router.each_path(spec.from, spec.to, |links| {
-                    self.partition.steps(links, ends[0], &mut there);
-                    if adaptive {
-                        choose_upwards(&mut there);
-                    }
-                    // A link's way back is its number with the last bit flipped.
-                    let home: Vec<u32> = links.iter().rev().map(|link| link ^ 1).collect();
-                    self.partition.steps(&home, ends[1], &mut back);
-                    routes.add(&there, &back);
-                });
+            let transport = &self.scenario.transports[spec.transport as usize];
+            // A sprayed packet is acknowledged on the way on which it came.
+            let mut add_with_way_back = |links: &[u32]| {
+                self.partition.steps(links, ends[0], &mut there);
+                if transport.spray == Spray::Adaptive {
+                    choose_upwards(&mut there);
+                }
+                // A link's way back is its number with the last bit flipped.
+                let home: Vec<u32> = links.iter().rev().map(|link| link ^ 1).collect();
+                self.partition.steps(&home, ends[1], &mut back);
+                routes.add(&there, &back);
+            };
+            if let Some(paths) = transport.paths {
+                for _ in 0..paths {
+                    router.path(spec.from, spec.to, stream.bits(), &mut links);
+                    add_with_way_back(&links);
+                }
+            } else if transport.has_several_paths() {
+                router.each_path(spec.from, spec.to, add_with_way_back);
             } else {
                 router.path(spec.from, spec.to, stream.bits(), &mut links);
                 self.partition.steps(&links, ends[0], &mut there);

@@ -60,7 +60,12 @@ impl Scheme for NsccParams {
         let policy = if self.ack_every == 1 {
             AckPolicy::EveryPacket
         } else {
-            AckPolicy::Delayed { every: self.ack_every, delay: self.ack_delay, marked_at_once: true }
+            AckPolicy::Delayed {
+                every: self.ack_every,
+                delay: self.ack_delay,
+                marked_at_once: true,
+                any_order: true,
+            }
         };
         SelectiveReceiver::new(policy, self.reach)
     }

@@ -91,7 +91,7 @@ impl Parameters for NsccParams {
         let adapts = "Whether much loss makes the window what has arrived in the last round trip.";
         let below = "Quick adapt acts on less than this share of the largest window.";
         let every =
-            "Packets for one acknowledgement; those with a mark or out of order are acknowledged at once.";
+            "Packets for one acknowledgement, in any order; the first, one with a mark, and one that ends a message are acknowledged at once.";
         let delay = "Longest wait of an acknowledgement for more packets.";
         let rto = common::rto();
         let threshold = "Packets received above a hole before it counts as lost; the most there can be, if only a timer is to say so.";

@@ -1,8 +1,11 @@
 //! The receiver that takes packets in any order, and acknowledges them selectively.
 
+mod delayed;
+
 use std::collections::VecDeque;
 use std::num::NonZeroU8;
 
+use self::delayed::{Delayed, Reasons};
 use super::contract::{Arrival, Header, Receiver};
 use crate::machine::Readiness;
 use crate::transport::sequence_set::SequenceSet;
@@ -23,6 +26,9 @@ pub enum AckPolicy {
         delay: Span,
         /// Marked packets do not wait (GCN; Swift §4).
         marked_at_once: bool,
+        /// Packets come on many paths: nothing is told at once of disorder or a mark that changes, but of the first packet, one
+        /// that ends a message, and one that came before (ultraethernet/uet-htsim, `UecSink::processData`).
+        any_order: bool,
     },
 }
 
@@ -86,17 +92,6 @@ struct Special {
     early: Option<Early>,
 }
 
-/// Where acknowledgements may wait for more packets.
-#[derive(Debug)]
-struct Delayed {
-    every: u32,
-    delay: Span,
-    marked_at_once: bool,
-    deadline: Time,
-    /// Packets since the last acknowledgement.
-    pending: u32,
-}
-
 /// Packets above a hole, and those of them that end messages.
 #[derive(Debug)]
 struct Early {
@@ -111,14 +106,9 @@ impl Special {
     }
 
     /// Takes a packet. Returns whether it is acknowledged at once.
-    fn note(&mut self, now: Time, seq: u32, in_order: bool, congestion_experienced: bool) -> bool {
+    fn note(&mut self, now: Time, seq: u32, reasons: Reasons) -> bool {
         self.newest = seq;
-        let Some(delayed) = &mut self.delayed else { return true };
-        delayed.pending += 1;
-        if delayed.pending == 1 {
-            delayed.deadline = now + delayed.delay;
-        }
-        delayed.pending >= delayed.every || !in_order || delayed.marked_at_once && congestion_experienced
+        self.delayed.as_mut().is_none_or(|delayed| delayed.note(now, reasons))
     }
 
     /// An acknowledgement was made.
@@ -135,9 +125,10 @@ impl SelectiveReceiver {
         let reach = reach.next_power_of_two().max(u64::BITS);
         let special = match policy {
             AckPolicy::EveryPacket => None,
-            AckPolicy::Delayed { every, delay, marked_at_once } => {
-                let delayed = Delayed { every, delay, marked_at_once, deadline: Time::NEVER, pending: 0 };
-                Some(Box::new(Special { delayed: Some(delayed), ..Special::default() }))
+            AckPolicy::Delayed { every, delay, marked_at_once, any_order } => {
+                let (deadline, pending) = (Time::NEVER, 0);
+                let delayed = Some(Delayed { every, delay, marked_at_once, any_order, deadline, pending });
+                Some(Box::new(Special { delayed, ..Special::default() }))
             }
         };
         SelectiveReceiver {
@@ -262,7 +253,7 @@ impl SelectiveReceiver {
         congestion_experienced: bool,
         mark_changes: bool,
     ) -> Arrival {
-        if mark_changes {
+        if mark_changes && (self.state.contains(State::DUE) || !self.takes_any_order()) {
             self.note_change(now);
         }
         let in_order = data.seq == self.expected && self.special.as_ref().is_none_or(|s| s.is_in_order());
@@ -276,10 +267,17 @@ impl SelectiveReceiver {
             arrival = self.place(data);
         }
         if arrival != Arrival::BeyondReach {
-            let due = self.special().note(now, data.seq, in_order, congestion_experienced);
+            let news = self.payload == 0 || data.last || arrival == Arrival::Duplicate;
+            let reasons = Reasons { disorder: !in_order, news, mark: congestion_experienced };
+            let due = self.special().note(now, data.seq, reasons);
             self.state.set(State::DUE, due || self.state.contains(State::DUE));
         }
         arrival
+    }
+
+    fn takes_any_order(&self) -> bool {
+        let delayed = self.special.as_ref().and_then(|special| special.delayed.as_ref());
+        delayed.is_some_and(|delayed| delayed.any_order)
     }
 
     fn special(&mut self) -> &mut Special {

@@ -26,13 +26,14 @@ pub(super) fn counters_share(scenario: &Scenario) -> Share {
     }
 }
 
-/// The share of each transport that sprays its packets over `paths` paths.
-pub(super) fn spray_shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
+/// The share of each transport that sprays its packets, over `shortest` paths if it does not say over how many.
+pub(super) fn spray_shares(scenario: &Scenario, shortest: f64) -> Vec<Share> {
     let transports = scenario.transports.iter().enumerate();
     let sprayed = transports.filter(|(_, transport)| transport.has_several_paths());
     let share = |(index, transport): (usize, &Transport)| {
         let tables = Table::all(scenario).filter(|table| table.traffic.transport == index);
         let flows: f64 = tables.map(|table| traffic::flows(&table)).sum();
+        let paths = transport.paths.map_or(shortest, f64::from);
         Share {
             bytes: flows * paths * shape::of(&scenario.network.topology).path_bytes(),
             what: format!("{paths:.0} paths of each of {flows:.0} flows"),

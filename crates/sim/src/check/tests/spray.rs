@@ -22,7 +22,7 @@ fn packets_take_one_path_or_all() {
     assert_eq!(loaded.resolved["transport"]["a"]["spray"], "packet");
     let wrong = said(&with(&sprayed(SMALL), "\"packet\"", "\"packets\""));
     assert!(
-        wrong.ends_with("found \"packets\", expected one of flow, packet, round_robin, reps, flowlet, adaptive; did you mean packet?"),
+        wrong.ends_with("found \"packets\", expected one of flow, packet, round_robin, reps, mixed, flowlet, adaptive; did you mean packet?"),
         "{wrong}"
     );
 }
@@ -34,6 +34,7 @@ fn every_selector_has_its_name() {
         ("packet", Spray::Packet),
         ("round_robin", Spray::RoundRobin),
         ("reps", Spray::Reps),
+        ("mixed", Spray::Mixed),
         ("flowlet", Spray::Flowlet),
         ("adaptive", Spray::Adaptive),
     ];

@@ -33,6 +33,7 @@ pub(in crate::traffic) fn scenario(hosts: u32, traffic: Vec<Traffic>) -> Scenari
             class: 0,
             ack_class: 0,
             spray: Spray::Flow,
+            paths: None,
         }],
         traffic,
         probes: Vec::new(),

@@ -26,7 +26,8 @@ fn a_receiver_is_small() {
 
 #[test]
 fn every_change_of_the_mark_is_told_even_where_none_could_leave_between() {
-    let delayed = AckPolicy::Delayed { every: 8, delay: Span::from_us(500), marked_at_once: false };
+    let delayed =
+        AckPolicy::Delayed { every: 8, delay: Span::from_us(500), marked_at_once: false, any_order: false };
     for (policy, at_once) in [(AckPolicy::EveryPacket, true), (delayed, false)] {
         let mut receiver = SelectiveReceiver::new(policy, 64);
         for (seq, marked) in [false, false, true, false, true, true].into_iter().enumerate() {
