@@ -110,3 +110,31 @@ fn sprayed_packets_are_the_same_on_any_number_of_threads() {
         assert_eq!(alone.digest, run_on(&text, None, threads).digest);
     }
 }
+
+/// Eight drawn paths are at most eight of 64, and two of them may be one. Taken in turn, each has its share of the packets.
+#[test]
+fn packets_take_the_paths_that_their_flow_has_drawn() {
+    let uplinks = |seed: u32| {
+        let text = format!(
+            "format = 1\nname = 'drawn'\nseed = {seed}\nduration = '5ms'\nstop_when_complete = true\n[network]\n\
+             topology = 'leaf_spine'\nleaves = 2\nspines = 64\nhosts_per_leaf = 1\nrate = '100Gbps'\nmtu = '4000B'\n\
+             [transport.t]\nprotocol = 'none'\nwindow = 64\nspray = 'round_robin'\npaths = 8\n\
+             [[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\nbytes = '3.2MB'\n"
+        );
+        let outcome = run(&text);
+        let (link, frames) = (texts(&outcome, "links", "link"), integers(&outcome, "links", "frames"));
+        let up = |name: &str| name.starts_with("tor0>spine");
+        let taken = link.iter().zip(frames).filter(|(name, frames)| up(name) && **frames > 0);
+        taken.map(|(name, frames)| ((*name).to_owned(), *frames)).collect::<Vec<_>>()
+    };
+    let mut all = std::collections::BTreeSet::new();
+    for seed in 1..=10 {
+        let taken = uplinks(seed);
+        // Seven of eight are different on average; three is beyond all chance.
+        assert!((4..=8).contains(&taken.len()), "{taken:?}");
+        assert_eq!(taken.iter().map(|(_, frames)| frames).sum::<u64>(), 800);
+        assert!(taken.iter().all(|(_, frames)| frames % 100 == 0), "{taken:?}");
+        all.extend(taken.into_iter().map(|(name, _)| name));
+    }
+    assert!(all.len() > 30, "{all:?}");
+}

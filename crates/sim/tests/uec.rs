@@ -1,6 +1,6 @@
 //! NSCC in whole networks, against arithmetic and the figures of ultraethernet/uet-htsim.
 
-use crate::experiment::{figure, floats, integers, picoseconds, run};
+use crate::experiment::{figure, floats, integers, picoseconds, run, texts};
 
 /// The network of htsim's default: a fat tree of 16 hosts with 100 Gb/s and 1 us, and queues of one bandwidth-delay product.
 fn fat_tree(keys: &str, traffic: &str) -> String {
@@ -54,4 +54,39 @@ fn a_permutation_is_quicker_on_many_paths() {
         packet < 0.8 * flow && reps < 0.8 * flow && adaptive < 0.8 * flow,
         "{flow} {packet} {reps} {adaptive}"
     );
+}
+
+/// With an acknowledgement for 16,384 B htsim's receiver sends 124 of them in `one.cm`: for the first packet, every fourth after
+/// it, and the last (`ACKs: 124`). The sender is as quick.
+#[test]
+fn there_are_as_many_acknowledgements_as_in_htsim() {
+    let text = include_str!("../../../scenarios/nscc_one.toml");
+    let sparse = run(&text.replace("protocol = \"nscc\"", "protocol = \"nscc\"\nack_every = 4"));
+    let [received] = picoseconds(&sparse, "flows", "fct_us")[..] else { panic!("one flow") };
+    assert_eq!(vec![received], picoseconds(&run(text), "flows", "fct_us"));
+    let link = texts(&sparse, "links", "link");
+    let acks =
+        link.iter().zip(integers(&sparse, "links", "frames")).find(|(name, _)| name.starts_with("host13>"));
+    assert_eq!(acks.map(|(_, frames)| *frames), Some(124));
+}
+
+/// Packets take few drawn paths (htsim's `-paths`), and flows then meet on some of them by chance: a permutation takes longer
+/// the fewer there are.
+#[test]
+fn fewer_entropies_make_a_permutation_slower() {
+    let last = |paths: u32| {
+        let text = fat_tree("", "[[traffic]]\npattern = 'permutation'\nbytes = '2MB'\n")
+            .replace(
+                "topology = \"fat_tree\"\nk = 4",
+                "topology = \"leaf_spine\"\nleaves = 4\nspines = 16\nhosts_per_leaf = 16",
+            )
+            .replace("spray = \"packet\"", &format!("spray = \"mixed\"\nack_every = 4\npaths = {paths}"));
+        let outcome = run(&text);
+        assert_eq!((figure(&outcome, "completed"), figure(&outcome, "drops")), (64.0, 0.0));
+        floats(&outcome, "flows", "fct_us").iter().copied().fold(0.0, f64::max)
+    };
+    let [one, few, many] = [1, 8, 256].map(last);
+    assert!(one > 1.5 * few && few > 1.02 * many, "{one} {few} {many}");
+    // 2 MB take 162.6 us at full packets of 4150 B, and 4.2 us on the way.
+    assert!((166.0..185.0).contains(&many), "{many}");
 }

@@ -124,3 +124,34 @@ fn packets_that_count_as_lost_because_they_are_late_are_spoken_of() {
     let says = &warnings(2, "go_back_n", "")[0];
     assert!(says.ends_with("go-back-N sends everything again from each that is overtaken"), "{says}");
 }
+
+/// A flow may have drawn some paths. Then it matters not how many there are.
+#[test]
+fn a_flow_may_have_fewer_paths_than_there_are() {
+    let drawn = |text: &str, paths: u32| {
+        with(&sprayed(text), "spray = \"packet\"", &format!("spray = \"packet\"\npaths = {paths}"))
+    };
+    assert_eq!(good(&drawn(&leaf_spine(4), 32)).transports[0].paths, Some(32));
+    assert_eq!(good(&sprayed(&leaf_spine(4))).transports[0].paths, None);
+    good(&drawn(&leaf_spine(1025), 1024));
+    assert!(said(&drawn(&leaf_spine(4), 1025)).contains("transport.a.paths"));
+    // Three flows; 64 B a path.
+    let more = |text: &str| estimate_bytes(&good(text)) - estimate_bytes(&good(&leaf_spine(4)));
+    assert_eq!(more(&drawn(&leaf_spine(4), 32)), 3 * 32 * 64);
+    let warnings = read(&drawn(&leaf_spine(64), 16)).unwrap_or_else(|error| panic!("{error}")).warnings;
+    assert!(warnings.iter().any(|said| said.contains("any of 16 paths")), "{warnings:?}");
+}
+
+#[test]
+fn only_senders_that_choose_have_drawn_paths() {
+    let said = |spray: &str, protocol: &str| {
+        let text = with(&leaf_spine(4), "protocol = \"none\"\n", &format!("{spray}\npaths = 4\n"));
+        let sets = [("transport.a.protocol", protocol)];
+        set(&text, &sets).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(said("spray = \"packet\"", "none"), "");
+    let one = said("spray = \"flow\"", "none");
+    assert!(one.contains("transport.a.paths: all packets of a flow take one path: set spray"), "{one}");
+    let switches = said("spray = \"adaptive\"", "none");
+    assert!(switches.contains("transport.a.paths: switches choose among all paths"), "{switches}");
+}

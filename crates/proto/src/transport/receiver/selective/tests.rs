@@ -79,3 +79,43 @@ fn changes_without_end_take_bounded_room() {
     assert_eq!(acks.len(), 64 + 1);
     assert!(acks.iter().all(|&(seq, cumulative, _)| (seq, cumulative) == (0, 1)));
 }
+
+/// Of packets on many paths the first is acknowledged, then every fourth, a marked one, one that came before, and the last, in
+/// whatever order they come.
+#[test]
+fn where_any_order_will_do_disorder_is_not_told_at_once() {
+    let sparse =
+        |any_order| AckPolicy::Delayed { every: 4, delay: Span::from_us(1), marked_at_once: true, any_order };
+    let spoken = |any_order, packets: &[(u32, bool, bool)]| {
+        let mut receiver = SelectiveReceiver::new(sparse(any_order), 64);
+        let mut spoken = Vec::new();
+        for &(seq, marked, last) in packets {
+            receiver.handle_data(Time::ZERO, Time::ZERO, &Data { last, ..data(seq) }, marked, 1);
+            spoken.extend(drain(&mut receiver).into_iter().map(|(seq, ..)| seq));
+        }
+        spoken
+    };
+    let plain = |seqs: &[u32]| seqs.iter().map(|&seq| (seq, false, false)).collect::<Vec<_>>();
+    let mixed_up = plain(&[5, 0, 3, 1, 7, 2, 9, 4, 8]);
+    assert_eq!(spoken(true, &mixed_up), [5, 7, 8]);
+    assert_eq!(spoken(false, &mixed_up), [5, 0, 3, 1, 7, 2, 9, 4, 8]);
+    // A mark is told with its own packet only, and what comes again at once.
+    let marked =
+        [(0, false, false), (1, false, false), (2, true, false), (3, false, false), (1, false, false)];
+    assert_eq!(spoken(true, &marked), [0, 2, 1]);
+    assert_eq!(spoken(false, &marked[..3]), [1, 2]);
+    assert_eq!(spoken(true, &[(0, false, false), (3, false, true), (1, false, false)]), [0, 3]);
+}
+
+/// A mark that has not left yet is not forgotten over the packet that comes next.
+#[test]
+fn a_mark_that_is_due_is_told_before_another_packet() {
+    let policy =
+        AckPolicy::Delayed { every: 4, delay: Span::from_us(1), marked_at_once: true, any_order: true };
+    let mut receiver = SelectiveReceiver::new(policy, 64);
+    arrive(&mut receiver, 0, false);
+    drain(&mut receiver);
+    arrive(&mut receiver, 1, true);
+    arrive(&mut receiver, 2, false);
+    assert_eq!(drain(&mut receiver)[0], (1, 2, true));
+}
