@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, quic, adding, random-net, bench, bench-hosts, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, quic, adding, random-net, bench, bench-hosts, bench-htsim, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -24,7 +24,7 @@ TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib
 endif
 
 .PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
-.PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts deb
+.PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
 demo: build
@@ -101,6 +101,11 @@ mutants: | needs-cargo
 # make bench-hosts HOSTS="--quick", HOSTS="--runs 100", or HOSTS="--soak 3600"
 bench-hosts: build
 	$(BIN)/python -m tools.hosts bench $(HOSTS)
+
+# uet-htsim and Clearway on the same files, in turn: figures, times, and whether they are alike. HTSIM is a clone of ultraethernet/uet-htsim,
+# which is built with cmake: make bench-htsim HTSIM=~/uet-htsim, with ARGUMENTS=--quick without the networks of 8192 hosts.
+bench-htsim: build
+	$(BIN)/python -m tools.htsim $(HTSIM) $(ARGUMENTS)
 
 # What a packet-hop costs in instructions, mispredicted branches and cache misses: the same on every machine.
 bench-instructions: | needs-cargo needs-valgrind
