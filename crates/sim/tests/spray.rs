@@ -117,9 +117,9 @@ fn packets_take_the_paths_that_their_flow_has_drawn() {
     let uplinks = |seed: u32| {
         let text = format!(
             "format = 1\nname = 'drawn'\nseed = {seed}\nduration = '5ms'\nstop_when_complete = true\n[network]\n\
-             topology = 'leaf_spine'\nleaves = 2\nspines = 64\nhosts_per_leaf = 1\nrate = '100Gbps'\nmtu = '4000B'\n\
+             topology = 'leaf_spine'\nleaves = 2\nspines = 64\nhosts_per_leaf = 64\nrate = '100Gbps'\nmtu = '4000B'\n\
              [transport.t]\nprotocol = 'none'\nwindow = 64\nspray = 'round_robin'\npaths = 8\n\
-             [[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 1\nbytes = '3.2MB'\n"
+             [[traffic]]\npattern = 'incast'\nfrom = [0]\nto = 64\nbytes = '3.2MB'\n"
         );
         let outcome = run(&text);
         let (link, frames) = (texts(&outcome, "links", "link"), integers(&outcome, "links", "frames"));

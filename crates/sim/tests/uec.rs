@@ -66,7 +66,7 @@ fn there_are_as_many_acknowledgements_as_in_htsim() {
     assert_eq!(vec![received], picoseconds(&run(text), "flows", "fct_us"));
     let link = texts(&sparse, "links", "link");
     let acks =
-        link.iter().zip(integers(&sparse, "links", "frames")).find(|(name, _)| name.starts_with("host13>"));
+        link.iter().zip(integers(&sparse, "links", "frames")).find(|(name, _)| name.starts_with("h13>"));
     assert_eq!(acks.map(|(_, frames)| *frames), Some(124));
 }
 

@@ -50,6 +50,10 @@ impl Mixed {
 
     /// See [`PathSelector::handle_feedback`](super::PathSelector::handle_feedback).
     pub(super) fn handle_feedback(&mut self, path: u32, feedback: PathFeedback) {
+        // Where there is but one path nothing is ever chosen.
+        if self.skipped.is_empty() {
+            return;
+        }
         let penalty = match feedback {
             PathFeedback::Good => {
                 if self.good.len() == MOST_GOOD {
@@ -152,6 +156,15 @@ mod tests {
         assert_eq!(mixed.skipped, [MOST_SKIPPED; 4]);
         assert_eq!(take(&mut mixed, 0), [0]);
         assert_eq!(mixed.skipped, [MOST_SKIPPED - 1, MOST_SKIPPED, MOST_SKIPPED, MOST_SKIPPED]);
+    }
+
+    #[test]
+    fn a_flow_that_never_chooses_remembers_nothing() {
+        let mut mixed = Mixed::new();
+        [PathFeedback::Good, PathFeedback::Marked, PathFeedback::Trimmed]
+            .into_iter()
+            .for_each(|feedback| mixed.handle_feedback(0, feedback));
+        assert_eq!((mixed.good.len(), mixed.skipped.len()), (0, 0));
     }
 
     #[test]
