@@ -55,7 +55,8 @@ def test_clearway_has_the_figures_of_one_flow_as_htsim_has_them(tmp_path: Path) 
     scenario = tmp_path / "one.toml"
     scenario.write_text(
         'format = 1\nname = "one"\nduration = "1ms"\nstop_when_complete = true\n'
-        '[network]\ntopology = "fat_tree"\nk = 4\nrate = "100Gbps"\ndelay = "1us"\n[transport.bulk]\nprotocol = "swift"\n'
+        '[network]\ntopology = "fat_tree"\nk = 4\nrate = "100Gbps"\ndelay = "1us"\n'
+        '[transport.bulk]\nprotocol = "swift"\n'
         '[[traffic]]\npattern = "incast"\nfrom = [0]\nto = 13\nbytes = "2MB"\n',
         encoding="utf-8",
     )
