@@ -93,7 +93,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// A window in packets, the least time between the starts of two packets, and a timeout.
-    pub(super) fn new(window: u32, gap: Option<Span>, rto: Span) -> Fixed {
+    pub(in crate::baseline) fn new(window: u32, gap: Option<Span>, rto: Span) -> Fixed {
         Fixed { window: f64::from(window), gap, rto }
     }
 }

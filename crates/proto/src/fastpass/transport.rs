@@ -113,7 +113,7 @@ impl CongestionControl for Fastpass {
         match notice {
             Notice::Unscheduled => self.fallback = Some(Box::new(Swift::new(&config.fallback))),
             Notice::Scheduled => self.fallback = None,
-            Notice::Nack { .. } | Notice::Congestion => {}
+            Notice::Nack { .. } | Notice::Congestion | Notice::Pull(_) => {}
         }
     }
 

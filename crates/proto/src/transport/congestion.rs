@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use super::{Data, Telemetry};
+use super::{Ask, Data, Telemetry};
 use crate::units::{Span, Time};
 
 /// What one acknowledgement tells.
@@ -70,10 +70,25 @@ pub enum Notice {
     },
     /// The receiver, or the network, says that the flow's packets meet congestion (a congestion notification packet).
     Congestion,
+    /// The receiver has granted this much credit since the flow began, in quanta of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM).
+    Pull(u64),
     /// From now on the flow's packets have timeslots of their own (Fastpass).
     Scheduled,
     /// From now on the flow's packets have no timeslots, as no arbiter answers.
     Unscheduled,
+}
+
+/// What a sender has to send, and has under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets never sent, whether or not they may be yet.
+    pub fresh: u64,
+    /// Their payload, in bytes.
+    pub payload: u64,
+    /// Packets that wait to be sent again.
+    pub lost: u32,
+    /// Packets under way.
+    pub under_way: u32,
 }
 
 /// A congestion control, as far as it differs from flow to flow. Windows are in packets and may be fractions of one.
@@ -137,6 +152,19 @@ pub trait CongestionControl: Clone {
 
     /// Packets that may be under way. Below one, a single packet may be, spaced by [`Self::pacing_gap`].
     fn window(&self, shared: &Self::Shared) -> f64;
+
+    /// Returns whether there is leave for a packet beside the window's, such as credit that the receiver has granted.
+    #[inline]
+    fn may_send(&self, _shared: &Self::Shared) -> bool {
+        true
+    }
+
+    /// What a packet that has just left asks the receiver for, when the sender has this to send beside it and `senders` flows of
+    /// its host, itself among them, are ready to send. Panics where no receiver
+    /// [grants credit](crate::transport::Scheme::pull_terms).
+    fn ask(&self, _shared: &Self::Shared, _backlog: &Backlog, _senders: u32) -> Ask {
+        unreachable!("no receiver of this scheme grants credit")
+    }
 
     /// Least time between the starts of two packets; `None` where acknowledgements are the clock.
     #[inline]

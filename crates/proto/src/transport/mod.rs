@@ -15,10 +15,10 @@ mod sender;
 mod sequence_set;
 mod telemetry;
 
-pub use congestion::{AckSample, CongestionControl, Notice, Timeout, TrimSample, Windows};
-pub use packet::{Ack, Data, Nack, SACK_BITS};
+pub use congestion::{AckSample, Backlog, CongestionControl, Notice, Timeout, TrimSample, Windows};
+pub use packet::{Ack, Ask, Data, Nack, CREDIT_QUANTUM, SACK_BITS};
 pub use receiver::{AckPolicy, Arrival, Header, InOrderReceiver, Receiver, SelectiveReceiver};
 pub use recovery::{Change, GoBackN, NackBitmap, Recovery, SelectiveRepeat};
-pub use scheme::{Path, Scheme, SenderOf};
+pub use scheme::{Path, PullTerms, Scheme, SenderOf};
 pub use sender::{Common, Flight, Offered, Sender};
 pub use telemetry::{HopRecords, PortState, Telemetry, MOST_HOPS};

@@ -1,6 +1,6 @@
 //! Packets as machines see them: meaning, without bytes.
 
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// Packets above the cumulative acknowledgement that an [`Ack`] reports on.
 pub const SACK_BITS: u32 = 64;
@@ -37,6 +37,18 @@ pub struct Ack {
     /// What the packet waited in the remote host, t4 - t2 (Swift §3.2), in whole microseconds as on the wire.
     pub remote_queuing_us: u32,
 }
+
+/// What a data packet asks its receiver for, where the receiver grants the credit on which packets leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Credit up to which the sender has a use for more, counted from the flow's beginning in quanta of [`CREDIT_QUANTUM`].
+    pub target: u64,
+    /// The sender has waited in vain: the receiver is to say again how much it has granted.
+    pub again: bool,
+}
+
+/// The unit in which credit is granted (`UEC_PULL_QUANTUM` in `htsim/sim/uecpacket.h` of ultraethernet/uet-htsim).
+pub const CREDIT_QUANTUM: Bytes = Bytes::new(256);
 
 /// A negative acknowledgement: of a data packet only the header has come, as a switch has cut its payload off (packet trimming).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,12 +18,14 @@ pub struct Path {
     /// The time from the start of a full packet's transmission to the arrival of its acknowledgement where nothing else is
     /// on the way; none where nobody knows.
     pub base_rtt: Option<Span>,
+    /// What a full packet weighs beside its payload; nothing where nobody says.
+    pub header: Bytes,
 }
 
 impl Path {
     /// A path of which no more is known than that it begins with a link of this rate, on which a full packet weighs `frame`.
     pub fn new(frame: Bytes, rate: Rate) -> Path {
-        Path { frame, rate, base_rtt: None }
+        Path { frame, rate, base_rtt: None, header: Bytes::new(0) }
     }
 
     /// The path with a base round trip. It is rounded up to what whole full packets take at the NIC, so that paths which
@@ -34,10 +36,27 @@ impl Path {
         Path { base_rtt: Some(packet * rtt.as_ps().div_ceil(packet.as_ps().max(1))), ..self }
     }
 
+    /// The path of packets of which this much is no payload.
+    #[must_use]
+    pub fn with_header(self, header: Bytes) -> Path {
+        Path { header, ..self }
+    }
+
     /// The bandwidth-delay product in full packets: how many the NIC transmits in a base round trip.
     pub fn bdp(&self) -> Option<f64> {
         self.base_rtt.map(|rtt| rtt.as_ps_f64() / self.rate.transmission(self.frame).as_ps_f64())
     }
+}
+
+/// How the receiver of a flow grants credit for packets that are to come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PullTerms {
+    /// The most credit that is granted at a time, in quanta of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM).
+    pub each: u64,
+    /// How much more than the sender asked for it may be granted while no flow asks for any, in quanta.
+    pub ahead: u64,
+    /// The time for which the NIC grants no more after a quantum.
+    pub quantum: Span,
 }
 
 /// A scheme, by its parameters: it names the sender, as a congestion control and a recovery from loss, and the receiver
@@ -63,6 +82,12 @@ pub trait Scheme {
     /// trimming). Its receiver then says so, and its recovery takes the packet for lost.
     fn trimmable(&self) -> bool {
         false
+    }
+
+    /// Returns how receivers grant credit, without which senders stop after the first round trip; none where they grant none. The
+    /// receiving NIC has a rate of `nic`, and senders have this path to it.
+    fn pull_terms(&self, _path: Path, _nic: Rate) -> Option<PullTerms> {
+        None
     }
 
     /// Returns what the flows on such a path share.

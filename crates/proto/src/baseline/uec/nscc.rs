@@ -91,6 +91,8 @@ pub struct NsccShared {
     quick_adapt: bool,
     quick_adapt_below: f64,
     rto: Span,
+    /// A packet that was trimmed at the last switch is a packet less, as any other.
+    minds_last_hop: bool,
 }
 
 impl NsccShared {
@@ -116,7 +118,14 @@ impl NsccShared {
             quick_adapt: params.quick_adapt,
             quick_adapt_below: params.quick_adapt_below,
             rto: params.rto.unwrap_or(Span::from_us(15) + base_rtt * 6),
+            minds_last_hop: true,
         }
+    }
+
+    /// What flows share beside receivers that grant credit: what is trimmed at the last switch leaves the window as it is
+    /// (`updateCwndOnNack_NSCC`).
+    pub(super) fn beside_credit(self) -> NsccShared {
+        NsccShared { minds_last_hop: false, ..self }
     }
 
     /// The largest window where the shortest round trip is this.
@@ -322,7 +331,8 @@ impl CongestionControl for Nscc {
         // A queue that trims counts as a base round trip long.
         self.update_delay(shared, shared.base_rtt.as_ps_f64(), true);
         self.trimmed = true;
-        if !self.quick_adapt(shared, now, true, Span::ZERO) {
+        let adapted = self.quick_adapt(shared, now, true, Span::ZERO);
+        if !adapted && (shared.minds_last_hop || !sample.last_hop) {
             self.cwnd -= 1.0;
             self.bound(shared);
         }

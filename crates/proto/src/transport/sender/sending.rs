@@ -1,6 +1,7 @@
 //! What a sender sends next: whether it may, which packet, and how much that carries.
 
 use super::{Boundary, CongestionControl, Data, Offered, Readiness, Recovery, Sender, Time};
+use crate::transport::{Ask, Backlog};
 
 /// How many packets there are of each kind.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +35,28 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         if f64::from(packets.under_way + 1) > self.control.window(shared).max(1.0) && !packets.asks {
             return Readiness::Idle;
         }
+        if !self.control.may_send(shared) && !packets.asks {
+            return Readiness::Idle;
+        }
         match self.control.pacing_gap(shared) {
             Some(gap) if self.next > 0 && now < self.last_send + gap => Readiness::At(self.last_send + gap),
             _ => Readiness::Ready,
         }
+    }
+
+    /// What the packet that has just left asks the receiver for; `senders` flows of this host are ready to send, this one among
+    /// them. See [`CongestionControl::ask`].
+    pub fn ask(&self, senders: u32) -> Ask {
+        self.control.ask(&self.common.control, &self.backlog(), senders)
+    }
+
+    /// What there is to send, and what is under way. Of messages that wait behind the one begun last, every packet counts as full.
+    fn backlog(&self) -> Backlog {
+        let Packets { under_way, lost, .. } = self.packets();
+        let offered = self.rare.as_ref().and_then(|rare| rare.messages.offered()).unwrap_or(self.end);
+        let (fresh, mtu) = (u64::from(offered - self.next), u64::from(self.common.mtu));
+        let short = if self.tail > 0 && self.next < self.end { mtu - u64::from(self.tail) } else { 0 };
+        Backlog { fresh, payload: fresh * mtu - short, lost, under_way }
     }
 
     /// Packets that window and application let be sent one after the other from now on, however they are spaced.
