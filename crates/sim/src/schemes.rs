@@ -6,10 +6,10 @@
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
-    Ack, CongestionControl, Data, Flight, Header, InOrderReceiver, Nack, Notice, Offered, Path, PortState,
-    Receiver, Scheme, SelectiveReceiver, SenderOf, Telemetry, Windows,
+    Ack, Ask, CongestionControl, Data, Flight, Header, InOrderReceiver, Nack, Notice, Offered, Path,
+    PortState, PullTerms, Receiver, Scheme, SelectiveReceiver, SenderOf, Telemetry, Windows,
 };
-use clearway_proto::units::{Bytes, Span, Time};
+use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
 
@@ -33,6 +33,11 @@ macro_rules! senders {
                 match self {
                     $(Protocol::$Kind(p) => AnySender::$Kind(p.sender(mtu, path)),)*
                 }
+            }
+
+            /// See [`Scheme::pull_terms`].
+            pub fn pull_terms(&self, path: Path, nic: Rate) -> Option<PullTerms> {
+                match self { $(Protocol::$Kind(p) => p.pull_terms(path, nic),)* }
             }
 
             /// See [`Scheme::receiver`].
@@ -151,6 +156,10 @@ macro_rules! senders {
 
             pub fn handle_lost(&mut self, seq: u32, again: bool) {
                 match self { $(AnySender::$Kind(s) => s.handle_lost(seq, again),)* }
+            }
+
+            pub fn ask(&self, senders: u32) -> Ask {
+                match self { $(AnySender::$Kind(s) => s.ask(senders),)* }
             }
 
             pub fn offered(&self) -> Offered {

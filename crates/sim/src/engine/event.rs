@@ -53,10 +53,12 @@ pub enum Kind {
     Expire,
     /// A link dies, lives again or has another rate; the id is that of the port that feeds it.
     Change,
+    /// The pacer of a NIC may grant credit; the id is that of the NIC among those that do.
+    Pull,
 }
 
 /// Every kind, by its number.
-const KINDS: [Kind; 22] = [
+const KINDS: [Kind; 23] = [
     Kind::Wake,
     Kind::Arrival,
     Kind::Start,
@@ -79,6 +81,7 @@ const KINDS: [Kind; 22] = [
     Kind::Repeat,
     Kind::Expire,
     Kind::Change,
+    Kind::Pull,
 ];
 
 /// The bit at which the time begins in an event's order in its window; below are its kind and id.

@@ -26,7 +26,7 @@ pub struct SendingEnd {
     pub flow: u32,
     /// The flow's first route.
     pub route: u32,
-    /// How many routes the flow has, over which its packets are sprayed.
+    /// How many routes the flow has, over which its packets are sprayed; with [`Self::ASKS`].
     pub routes: u32,
     /// The next flow that waits for the same NIC.
     pub next_waiting: u32,
@@ -50,15 +50,29 @@ pub struct Losses {
 }
 
 impl SendingEnd {
-    /// The next packet's frame, and what the sender wants when it has sent that.
+    /// The bit of `routes` that says that the flow's packets ask its receiver for credit. It stands there so that one comparison
+    /// tells that there is neither a route to choose nor anything to ask for.
+    pub const ASKS: u32 = 1 << 31;
+
+    /// Returns whether its packets all take one route, and ask for nothing.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.routes == 1
+    }
+
+    /// Returns whether its packets ask its receiver for credit.
+    pub fn asks(&self) -> bool {
+        self.routes & SendingEnd::ASKS != 0
+    }
+
+    /// The next packet's frame, on the flow's first route, and what the sender wants when it has sent that.
     #[inline(always)]
     pub fn transmit(&mut self, maker: &Maker, now: Time) -> (Frame, Wants) {
         let (data, wants) = self.sender.transmit(now);
         let flags = maker.data_flags | if data.last { Meta::LAST } else { 0 };
-        let route = if self.routes == 1 { self.route } else { self.one_of_routes(maker, now) };
         let frame = Frame {
             stamp: data.sent.as_ps(),
-            route_seq: u64::from(route) << 32 | u64::from(data.seq),
+            route_seq: u64::from(self.route) << 32 | u64::from(data.seq),
             meta: Meta::new(data.payload + maker.overhead, flags),
         };
         (frame, wants)
@@ -66,22 +80,23 @@ impl SendingEnd {
 
     /// The route of the packet that was just sent. A flow whose packets leave in timeslots keeps to one route, unless its
     /// endpoint says otherwise, and one whose switches choose begins with any.
-    fn one_of_routes(&mut self, maker: &Maker, now: Time) -> u32 {
+    pub fn one_of_routes(&mut self, maker: &Maker, now: Time) -> u32 {
+        let routes = self.routes & !SendingEnd::ASKS;
         // A packet that is sent again draws anew: by a hash of the flow and of the packets that it has sent.
         let hash = |this: &SendingEnd| mix(mix(u64::from(this.flow)) ^ this.sender.flight().sent);
         let path = match &maker.spray {
-            _ if maker.slotted => drawn(mix(u64::from(self.flow)), self.routes),
+            _ if maker.slotted => drawn(mix(u64::from(self.flow)), routes),
             Spray::Flow | Spray::Adaptive => 0,
             // Random packet spraying (Dixit et al., "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013).
-            Spray::Packet => drawn(hash(self), self.routes),
+            Spray::Packet => drawn(hash(self), routes),
             Spray::RoundRobin => {
                 let of_flow = mix(u64::from(self.flow));
-                in_turn(self.sender.flight().sent - 1, self.routes, |cycle| mix(of_flow ^ cycle))
+                in_turn(self.sender.flight().sent - 1, routes, |cycle| mix(of_flow ^ cycle))
             }
             Spray::Reps | Spray::Mixed | Spray::Flowlet => {
                 let random = hash(self);
                 let selector = self.selector.as_mut().expect("such a flow remembers its paths");
-                selector.choose(now, self.routes, random)
+                selector.choose(now, routes, random)
             }
         };
         self.route + path

@@ -11,6 +11,7 @@ pub mod pauses;
 pub mod prober;
 pub mod processor;
 pub mod processors;
+pub mod pulls;
 pub mod receipts;
 pub mod round;
 pub mod slots;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_proto::transport::Path;
+use clearway_proto::transport::{Path, PullTerms};
 use clearway_proto::units::{Bytes, Rate, Span};
 
 use crate::engine::event::Meta;
@@ -64,7 +64,12 @@ impl Maker {
         let crossing =
             |(rate, delay): &(Rate, Span)| rate.transmission(frame) + rate.transmission(ack) + *delay * 2;
         let base_rtt = links.iter().map(crossing).fold(Span::ZERO, |sum, each| sum + each);
-        Path::new(frame, links[0].0).with_base_rtt(base_rtt)
+        Path::new(frame, links[0].0).with_base_rtt(base_rtt).with_header(Bytes::new(self.overhead.into()))
+    }
+
+    /// How the receiver of a flow grants credit, over a path to a NIC whose link has this rate; none if it grants none.
+    pub fn pull_terms(&self, path: Path, nic: Rate) -> Option<PullTerms> {
+        self.protocol.pull_terms(path, nic)
     }
 
     /// Returns whether switches write telemetry into its data frames.

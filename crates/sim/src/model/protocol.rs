@@ -26,6 +26,9 @@ macro_rules! for_each_scheme {
             Hpcc(clearway_proto::baseline::rdma::hpcc::HpccParams) = "hpcc", "HPCC (SIGCOMM 2019): RDMA whose window follows what switches write into its packets";
             Timely(clearway_proto::baseline::rdma::timely::TimelyParams) = "timely", "TIMELY (SIGCOMM 2015): RDMA whose rate follows the round trip and its gradient";
             Nscc(clearway_proto::baseline::uec::NsccParams) = "nscc", "NSCC as uet-htsim has it: a window from delay and marks, for switches that trim";
+            Rccc(clearway_proto::baseline::uec::RcccParams) =
+                "rccc", "RCCC as uet-htsim has it: packets leave on credit that the receiver's NIC grants to its flows in turn, a little below its rate";
+            NsccRccc(clearway_proto::baseline::uec::NsccRcccParams) = "nscc_rccc", "NSCC's window and RCCC's credit together";
         }
     };
 }

@@ -29,6 +29,7 @@ use crate::host::ends::{ReceivingEnd, SendingEnd};
 use crate::host::prober::{Prober, Responder};
 use crate::host::processor::{Costs, Processor};
 use crate::host::processors::Processors;
+use crate::host::pulls::Pulls;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::transport::{Maker, NewSenders};
 use crate::model::{FlowOrder, HostKind, Probe, Scenario, Spray, SwitchRole, Timestamps};
@@ -168,15 +169,19 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
     let mut new_senders = NewSenders::default();
     for (flow, spec) in plan.specs.iter().enumerate() {
         let (from, to) = (plan.senders[flow], plan.receivers[flow]);
-        let sender = new_senders.sender(
-            spec.transport,
-            &plan.makers[spec.transport as usize],
-            plan.path_of(flow as u32),
-        );
+        let (maker, path) = (&plan.makers[spec.transport as usize], plan.path_of(flow as u32));
+        let sender = new_senders.sender(spec.transport, maker, path);
         add_sender(&mut domains[from.domain as usize], plan, flow as u32, spec, sender);
         domains[to.domain as usize].hosts.incomplete += usize::from(sized(spec).is_some());
         let receiver = receiver(plan, flow as u32, spec);
         domains[to.domain as usize].hosts.receivers.push(receiver);
+        let nic = plan.graph.link(plan.graph.nic(spec.to)).rate;
+        if let Some(terms) = maker.pull_terms(path, nic) {
+            domains[from.domain as usize].hosts.senders[from.at as usize].routes |= SendingEnd::ASKS;
+            let of = &mut domains[to.domain as usize];
+            let host = of.nodes[plan.partition.node(spec.to).at as usize].host;
+            of.hosts.pulls.add(host, to.at, terms);
+        }
     }
     seat_probes(scenario, plan, &mut domains);
     await_bypasses(scenario, plan, &mut domains);
@@ -243,6 +248,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuild
         offers: Vec::new(),
         operations: Operations::default(),
         jobs: Jobs::default(),
+        pulls: Pulls::default(),
         incomplete: 0,
         nics_catch_up: false,
     };

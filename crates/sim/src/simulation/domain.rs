@@ -259,6 +259,7 @@ impl Domain {
             Kind::Begin => self.begin_rank(plan, host, event.id()),
             Kind::Elapse => self.end_work(plan, host, event.id()),
             Kind::Act => self.wake_agent(plan, event.id()),
+            Kind::Pull => self.wake_pacer(plan, host, event.id()),
             Kind::Pause | Kind::Bypass | Kind::Repeat | Kind::Expire | Kind::Change => {
                 if self.fabric.control_flow(plan, &mut self.out, event) {
                     self.go_on(plan, host);

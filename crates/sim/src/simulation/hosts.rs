@@ -11,6 +11,7 @@ use crate::engine::event::{Event, Frame, Kind};
 use crate::host::clock::HostClocks;
 use crate::host::ends::{ReceivingEnd, SendingEnd};
 use crate::host::processors::Processors;
+use crate::host::pulls::Pulls;
 use crate::host::round::{Round, NO_FLOW};
 use crate::host::slots::{Offer, Slots};
 use crate::net::scheduling::{only, ClassSet};
@@ -38,6 +39,8 @@ pub(super) struct Hosts {
     pub operations: Operations,
     /// The ranks of jobs that are here.
     pub jobs: Jobs,
+    /// The NICs whose receivers grant credit.
+    pub pulls: Pulls,
     /// Sized flows that end in this domain and are not complete.
     pub incomplete: usize,
     /// A NIC may catch up.
@@ -131,15 +134,26 @@ impl Hosts {
 
     /// The next packet of a flow, as a frame.
     #[inline(always)]
-    pub fn next_frame(&mut self, plan: &Plan, now: Time, end: u32) -> Frame {
-        self.next_frame_and_wants(plan, now, end).0
+    pub fn next_frame(&mut self, plan: &Plan, out: &mut Out, host: u32, end: u32) -> Frame {
+        self.next_frame_and_wants(plan, out, host, end).0
     }
 
-    /// The next packet of a flow, as a frame, and what the flow wants when it has sent that.
+    /// The next packet of a flow of this host, as a frame, and what the flow wants when it has sent that.
     #[inline(always)]
-    pub fn next_frame_and_wants(&mut self, plan: &Plan, now: Time, end: u32) -> (Frame, Wants) {
+    pub fn next_frame_and_wants(
+        &mut self,
+        plan: &Plan,
+        out: &mut Out,
+        host: u32,
+        end: u32,
+    ) -> (Frame, Wants) {
         let sender = &mut self.senders[end as usize];
-        sender.transmit(&plan.makers[sender.transport as usize], now)
+        let (mut frame, wants) = sender.transmit(&plan.makers[sender.transport as usize], out.time());
+        if !sender.is_plain() {
+            let (route_seq, flags) = self.direct(plan, out, (host, end), frame.seq());
+            frame = Frame { route_seq, meta: frame.meta.with(flags), ..frame };
+        }
+        (frame, wants)
     }
 
     /// The classes of a host in whose rounds flows wait.

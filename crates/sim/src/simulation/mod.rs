@@ -11,6 +11,7 @@ mod class_audit;
 mod control;
 mod control_plan;
 pub mod counters;
+mod credit;
 mod crew;
 mod cut_off;
 mod domain;

@@ -99,7 +99,7 @@ impl Domain {
 
     /// A flow that is ready sends over its idle NIC, and is asked anew.
     fn transmit(&mut self, plan: &Plan, host: u32, nic: u32, end: u32) {
-        let (frame, wants) = self.hosts.next_frame_and_wants(plan, self.out.time(), end);
+        let (frame, wants) = self.hosts.next_frame_and_wants(plan, &mut self.out, host, end);
         if self.fabric.ports.port(nic).intersects(Port::RULED) {
             let transmission = self.fabric.ports.send_pulled(nic, plan.class_of(&frame), frame, self.out.now);
             self.fabric.follow(plan, &mut self.out, nic, &transmission);

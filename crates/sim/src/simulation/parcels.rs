@@ -4,6 +4,7 @@ use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::fastpass::receipts::SlotHeader;
 use clearway_proto::transport::{Ack, Nack};
 
+use super::credit::Asking;
 use crate::schemes::AnyTelemetry;
 
 /// Boxes that are kept for later: where frames are lost in one domain and made in another, they would heap up.
@@ -24,6 +25,10 @@ pub enum Parcel {
     Trimmed(u32),
     /// What a receiver says of such a packet.
     Nack(Nack),
+    /// The sequence number of a data packet, whole or cut, and what its sender asks its receiver for.
+    Asking(Asking),
+    /// How much credit a receiver has granted since the flow began, in quanta.
+    Pull(u64),
 }
 
 /// Telemetry, and what else its frame says.

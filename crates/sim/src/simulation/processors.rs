@@ -106,7 +106,7 @@ impl Domain {
             Readiness::At(at) => return self.hosts.arm_pace(&mut self.out, end, at),
             Readiness::Idle => return,
         }
-        let frame = self.hosts.next_frame(plan, self.out.time(), end);
+        let frame = self.hosts.next_frame(plan, &mut self.out, host, end);
         self.send_off(plan, host, end, &frame);
         match self.hosts.senders[end as usize].sender.readiness(now) {
             Readiness::Ready => self.hosts.wait_again(plan, host, end),

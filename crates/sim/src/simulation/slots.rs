@@ -41,7 +41,7 @@ impl Domain {
         }
         // A NIC that is busy with slots has next to no time left: so all of a short flow goes to its queue right away.
         while self.hosts.senders[end as usize].sender.readiness(self.out.time()) == Readiness::Ready {
-            let frame = self.hosts.next_frame(plan, self.out.time(), end);
+            let frame = self.hosts.next_frame(plan, &mut self.out, host, end);
             self.leave_stack(plan, host, frame);
         }
     }
@@ -223,7 +223,7 @@ impl Domain {
 
     /// The next packet of a flow, which leaves in a slot.
     fn pull_in_slot(&mut self, plan: &Plan, host: u32, end: u32) -> Frame {
-        let frame = self.hosts.next_frame(plan, self.out.time(), end);
+        let frame = self.hosts.next_frame(plan, &mut self.out, host, end);
         let offer = &mut self.hosts.offers[end as usize];
         offer.lost = offer.lost.saturating_sub(1);
         self.offer_packets(plan, host, end);

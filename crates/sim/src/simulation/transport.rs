@@ -43,6 +43,8 @@ impl Domain {
             Parcel::Told(told) => return self.take_told(plan, host, end, frame, received, told),
             Parcel::Trimmed(seq) => return self.take_header_alone(plan, host, end, frame, seq, received),
             Parcel::Nack(nack) => return self.take_nack(plan, host, end, frame.route(), nack, received),
+            Parcel::Asking(asking) => return self.take_asking(plan, host, end, frame, asking, received),
+            Parcel::Pull(granted) => return self.take_pull(plan, host, end, granted),
             Parcel::Control(_) => unreachable!("a flow's frame has no control packet for its parcel"),
         };
         match said {

@@ -52,7 +52,9 @@ impl Fabric {
             return out.lose(plan, &frame);
         }
         self.ports.count_trim(at, frame.meta.size() - size);
-        let place = out.parcels.put(Parcel::Trimmed(frame.seq()));
+        // What is pooled says its number anyway, and is what the header says too.
+        let pooled = frame.meta.contains(Meta::POOLED);
+        let place = if pooled { frame.seq() } else { out.parcels.put(Parcel::Trimmed(frame.seq())) };
         let route_seq = u64::from(frame.route()) << 32 | u64::from(place);
         let header = Frame { route_seq, meta: frame.meta.trimmed(size), ..frame };
         let ahead = self.ports.header_queue(at);
