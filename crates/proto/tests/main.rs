@@ -22,6 +22,7 @@ mod isolator;
 mod network;
 mod nscc;
 mod rate_control;
+mod rccc;
 mod rdma;
 mod relay_memory;
 mod reno;

@@ -33,6 +33,7 @@ mod paths;
 mod pfc;
 mod probes;
 mod random_net;
+mod rccc;
 mod rdma;
 mod relay_room;
 mod relay_worst;

@@ -135,7 +135,7 @@ impl CongestionControl for RateControl {
 
     fn on_notice(&mut self, _shared: &(), now: Time, notice: Notice) {
         match notice {
-            Notice::Scheduled | Notice::Unscheduled => return,
+            Notice::Pull(_) | Notice::Scheduled | Notice::Unscheduled => return,
             Notice::Congestion => self.congested += 1,
             Notice::Nack { cumulative, next } => {
                 self.note(2);

@@ -8,6 +8,7 @@
 //! trim SEQ [...]                    only a data packet's header arrives, and the sender is told at once
 //! ack SEQ [...]                     `arrive`, then `take` of every ack under way
 //! notice                            the sender is told that the flow meets congestion
+//! pull QUANTA                       the sender is told how much credit it was granted since it began
 //! timeout                           both machines are told that time has passed
 //! expect NAME VALUE | expect ready | expect idle | expect paced SPAN
 //! ```
@@ -136,6 +137,7 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
             }
             "trim" => self.trim(number(words.next()) as u32, &Circumstances::parse(words)),
             "notice" => self.sender.handle_notice(self.now, Notice::Congestion),
+            "pull" => self.sender.handle_notice(self.now, Notice::Pull(number(words.next()) as u64)),
             "timeout" => {
                 self.sender.handle_timeout(self.now);
                 self.receiver.handle_timeout(self.now);
@@ -216,6 +218,8 @@ impl<P: Scheme<Control: Probe>> Driver<P> {
             "fcwnd" => windows.fcwnd,
             "ecwnd" => windows.ecwnd,
             "srtt-us" => windows.srtt.as_us_f64(),
+            "asked" => self.sender.ask(1).target as f64,
+            "asks-again" => f64::from(u8::from(self.sender.ask(1).again)),
             other => self.sender.control().probe(other).expect("a name the congestion control knows"),
         };
         let expected = number(words.next());

@@ -133,6 +133,11 @@ impl Scheme for RcccParams {
     /// What a packet of htsim weighs beside its payload (`_hdr_size`).
     const HEADER: Bytes = NsccParams::HEADER;
 
+    /// Marks change nothing, except for what remembers paths.
+    fn ecn_capable(&self) -> bool {
+        true
+    }
+
     fn trimmable(&self) -> bool {
         true
     }
