@@ -27,7 +27,7 @@ fn one_flow_takes_as_long_as_in_htsim() {
     for protocol in ["rccc", "nscc_rccc"] {
         let outcome = run(&fat_tree(protocol, "10ms", ONE));
         let acknowledged = last(&outcome) + BACK_US;
-        assert!((acknowledged / 177.368 - 1.0).abs() < 0.002, "{protocol}: {acknowledged}");
+        assert!((acknowledged / 177.368 - 1.0).abs() < 0.0001, "{protocol}: {acknowledged}");
         assert_eq!(integers(&outcome, "flows", "retransmissions"), [0], "{protocol}");
         let window_alone = last(&run(&fat_tree("nscc", "10ms", ONE)));
         let ratio = last(&outcome) / window_alone;
@@ -36,25 +36,34 @@ fn one_flow_takes_as_long_as_in_htsim() {
 }
 
 /// Fifteen hosts to one. htsim with the same flows (`-end 5000 -load_balancing_algo oblivious`) has its last acknowledgement after
-/// 1232.68 us and 751 NACKs with receivers' credit, and after 1233.61 us and 752 with both.
+/// 1232.68 us and 751 NACKs with receivers' credit, and after 1233.61 us and 752 with both, where it has no marks before receivers.
 #[test]
-fn an_incast_fills_the_receivers_link_and_only_its_first_window_is_trimmed() {
-    for (protocol, end, nacks) in [("rccc", 1232.68, 751.0), ("nscc_rccc", 1233.61, 752.0)] {
+fn an_incast_fills_the_receivers_link_and_takes_as_long_as_in_htsim() {
+    for (protocol, end, nacks, near) in
+        [("rccc", 1232.68, 751.0, 0.001), ("nscc_rccc", 1233.61, 752.0, 0.015)]
+    {
         let outcome = run(&fat_tree(protocol, "10ms", INCAST));
         assert_eq!((figure(&outcome, "completed"), figure(&outcome, "drops")), (15.0, 0.0), "{protocol}");
         assert_eq!(figure(&outcome, "timeouts_whole"), 0.0, "{protocol}");
         let acknowledged = last(&outcome) + BACK_US;
-        assert!((acknowledged / end - 1.0).abs() < 0.05, "{protocol}: {acknowledged}");
+        assert!((acknowledged / end - 1.0).abs() < near, "{protocol}: {acknowledged}");
         let trims = figure(&outcome, "trims");
-        assert!((trims / nacks - 1.0_f64).abs() < 0.05, "{protocol}: {trims}");
+        assert!((trims / nacks - 1.0_f64).abs() < 0.03, "{protocol}: {trims}");
+        assert_eq!(figure(&outcome, "retransmissions"), trims, "{protocol}");
         // 15 MB in packets of 4086 B, which take 332 ns each.
         let bound = (15_000_000.0_f64 / 4086.0) * 0.332;
         assert!(bound / last(&outcome) > 0.95, "{protocol}: {bound} of {}", last(&outcome));
-        // All that is ever trimmed is the first window, which has arrived after two round trips.
-        let beginning = run(&fat_tree(protocol, "40us", INCAST));
-        assert_eq!(figure(&beginning, "trims"), trims, "{protocol}");
-        assert_eq!(figure(&outcome, "retransmissions"), trims, "{protocol}");
     }
+}
+
+/// What is trimmed is the first round trip's, which takes the fabric 100 us to bring; from then on credit comes at 0.99 of the rate, and
+/// the queue only shrinks.
+#[test]
+fn only_what_was_sent_on_trust_is_trimmed() {
+    let trims = |duration: &str| figure(&run(&fat_tree("rccc", duration, INCAST)), "trims");
+    let [early, later, all] = ["100us", "200us", "10ms"].map(trims);
+    assert_eq!(later, all);
+    assert!(early > 0.99 * all, "{early} of {all}");
 }
 
 /// The flows of each receiver have equal parts of its link, whatever there is at the other one's.
@@ -124,14 +133,14 @@ fn a_link_that_was_down_costs_the_outage_and_a_timeout() {
 fn a_flow_whose_grants_were_all_lost_asks_again() {
     let text = |at: u32| {
         let slow = fat_tree("rccc", "20ms", &ONE.replace("2MB", "1MB"));
-        let slow = slow.replace("protocol = \"rccc\"", "protocol = \"rccc\"\npull_rate = 0.1");
+        let slow = slow.replace("protocol = \"rccc\"", "protocol = \"rccc\"\npull_rate = 0.05");
         format!(
             "{slow}[[fault]]\nkind = 'down'\nlink = 'h13>tor6'\nat = '{at}us'\nuntil = '{}us'\n",
             at + 600
         )
     };
     let mut asked_again = 0;
-    for at in 200..214 {
+    for at in (200..226).step_by(2) {
         let outcome = run(&text(at));
         assert_eq!(figure(&outcome, "completed"), 1.0, "{at}");
         asked_again += u32::from(figure(&outcome, "timeouts_whole") == 0.0);
