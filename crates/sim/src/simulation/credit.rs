@@ -5,25 +5,16 @@
 //! A switch that cuts the packet leaves the parcel as it is.
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ask, Notice};
+use clearway_proto::transport::Notice;
 use clearway_proto::units::Time;
 
 use super::domain::Domain;
 use super::hosts::Hosts;
 use super::out::Out;
-use super::parcels::Parcel;
+use super::parcels::{Asking, Parcel};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::host::round::NO_FLOW;
-
-/// What a data packet says of a flow whose receiver grants credit.
-#[derive(Clone, Copy, Debug)]
-pub struct Asking {
-    /// The packet's sequence number.
-    pub seq: u32,
-    /// What the sender asks for.
-    pub ask: Ask,
-}
 
 impl Hosts {
     /// Gives a data frame that a flow has just made its route, and what it asks for where the flow's receiver grants credit. Returns

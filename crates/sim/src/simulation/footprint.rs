@@ -1,6 +1,10 @@
 //! Memory that the parts of a simulation take, for those who estimate it before a run.
 
-use clearway_proto::units::Time;
+use clearway_proto::baseline::uec::credit::Credit;
+use clearway_proto::baseline::uec::demand::Demand;
+use clearway_proto::baseline::uec::nscc::Nscc;
+use clearway_proto::transport::Path;
+use clearway_proto::units::{Bytes, Rate, Time};
 
 use super::counters::TransportCounters;
 use super::domain_index::DomainIndex;
@@ -12,6 +16,7 @@ use crate::host::agent::Seat;
 use crate::host::arbiter::ArbiterHost;
 use crate::host::endpoint::EndpointHost;
 use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
+use crate::host::pulls::{PullPlace, PullingNic};
 use crate::host::slots::Slots;
 use crate::model::{Transport, MAX_LINKS};
 use crate::net::counters::PortCounters;
@@ -51,7 +56,9 @@ pub fn flow_bytes(transport: &Transport, packets: u64) -> f64 {
     let observed = 5 * size_of::<u64>();
     // What the sender keeps of the last acknowledgement's telemetry is no more than what that itself takes.
     let told = if transport.protocol.has_telemetry() { TOLD } else { 0.0 };
-    (ends + out_of_order + plan + events + observed) as f64 + told
+    let (path, nic) = (Path::new(Bytes::new(1), Rate::from_gbps(1)), Rate::from_gbps(1));
+    let credit = transport.protocol.pull_terms(path, nic).map_or(0.0, |_| CREDIT);
+    (ends + out_of_order + plan + events + observed) as f64 + told + credit
 }
 
 /// Memory in bytes for a port with its link and a node. A plain port has no `queues` of its own, any other at least one.
@@ -92,6 +99,15 @@ pub fn probe_bytes(packets: f64) -> f64 {
     let seats = 2 * (size_of::<Seat>() + EVENT) + size_of::<Losses>();
     seats as f64 + packets * size_of::<(Time, Option<Time>)>() as f64
 }
+
+/// Memory in bytes for what both ends of a flow know of credit that its receiver grants, with the pacer's event.
+const CREDIT: f64 = (size_of::<Credit>()
+    + size_of::<Nscc>()
+    + size_of::<Demand>()
+    + size_of::<PullPlace>()
+    + size_of::<PullingNic>()
+    + EVENT
+    + 2 * BLOCK) as f64;
 
 /// Memory in bytes for the flow of a loop, beside that of any flow.
 pub const CHANNEL: f64 = (size_of::<Channel>() + size_of::<Initiator>() + BLOCK) as f64;

@@ -2,9 +2,8 @@
 
 use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::fastpass::receipts::SlotHeader;
-use clearway_proto::transport::{Ack, Nack};
+use clearway_proto::transport::{Ack, Ask, Nack};
 
-use super::credit::Asking;
 use crate::schemes::AnyTelemetry;
 
 /// Boxes that are kept for later: where frames are lost in one domain and made in another, they would heap up.
@@ -29,6 +28,15 @@ pub enum Parcel {
     Asking(Asking),
     /// How much credit a receiver has granted since the flow began, in quanta.
     Pull(u64),
+}
+
+/// What a data packet says of a flow whose receiver grants credit.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking {
+    /// The packet's sequence number.
+    pub seq: u32,
+    /// What the sender asks for.
+    pub ask: Ask,
 }
 
 /// Telemetry, and what else its frame says.

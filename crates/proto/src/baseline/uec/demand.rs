@@ -43,14 +43,14 @@ impl Demand {
         self.granted.saturating_sub(self.target) < self.terms.ahead
     }
 
-    /// What is granted with this, since the flow began. Returns that, and how much of it is new (`pull`): no more than was asked for.
+    /// Grants credit, no more than was asked for (`pull`). Returns what the flow was granted since it began, and how much of that is new.
     pub fn grant(&mut self) -> (u64, u64) {
         let more = self.target.saturating_sub(self.granted).min(self.terms.each);
         self.granted += more;
         (self.granted, more)
     }
 
-    /// The same for credit that nobody has asked for.
+    /// Does what [`Self::grant`] does, with credit that nobody has asked for.
     pub fn grant_ahead(&mut self) -> (u64, u64) {
         self.granted += self.terms.each;
         (self.granted, self.terms.each)
