@@ -5,7 +5,7 @@
 //! answered. With the first answer what is left of it is void, and from then on packets leave on what the receiver has granted.
 
 use crate::transport::{Ask, Backlog, CREDIT_QUANTUM};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{Span, Time};
 
 /// How often the wait for credit is doubled while no answer comes.
 const MOST_DOUBLINGS: u32 = 6;
@@ -15,10 +15,10 @@ const MOST_DOUBLINGS: u32 = 6;
 pub struct CreditTerms {
     /// Credit of a new flow and the most that a flow may have, in bytes (`_configured_maxwnd`).
     pub most: i64,
-    /// What a full packet weighs on the wire.
-    pub frame: Bytes,
-    /// The part of that which is no payload.
-    pub header: Bytes,
+    /// What a full packet weighs on the wire, in bytes.
+    pub frame: i64,
+    /// The part of that which is no payload, in bytes.
+    pub header: i64,
     /// How long a flow without credit waits for a grant before it sends a packet without one.
     pub timeout: Span,
 }
@@ -66,7 +66,7 @@ impl Credit {
 
     /// A packet with this many bytes of payload leaves (`spendCredit`).
     pub fn handle_sent(&mut self, terms: &CreditTerms, now: Time, payload: u32) {
-        self.left -= i64::from(payload) + terms.header.get() as i64;
+        self.left -= i64::from(payload) + terms.header;
         self.may_ask = false;
         self.wait(terms, now);
     }
@@ -127,30 +127,30 @@ impl Credit {
     pub fn ask(&self, terms: &CreditTerms, backlog: &Backlog, window: f64, senders: u32) -> Ask {
         let again = self.unanswered > 0;
         let in_doubt = if again { backlog.under_way } else { 0 };
-        let full = (u64::from(backlog.lost) + u64::from(in_doubt)) * terms.frame.get();
-        let fresh = backlog.payload.saturating_add(backlog.fresh.saturating_mul(terms.header.get()));
-        let waiting = i64::try_from(fresh.saturating_add(full)).unwrap_or(i64::MAX);
+        let full = (i64::from(backlog.lost) + i64::from(in_doubt)) * terms.frame;
+        let headers = signed(backlog.fresh).saturating_mul(terms.header);
+        let waiting = signed(backlog.payload).saturating_add(headers).saturating_add(full);
         let mut wanted = waiting.min(window as i64).min(terms.most) - self.left;
-        let packet = terms.frame.get() as i64;
-        if self.on_trust && wanted < packet && backlog.fresh > 0 {
+        if self.on_trust && wanted < terms.frame && backlog.fresh > 0 {
             // A short flow, too, has credit coming when its first packets are cut.
-            wanted = packet;
+            wanted = terms.frame;
         }
         let share = wanted.max(0) as u64 / u64::from(senders.max(1));
         Ask { target: self.granted + share.div_ceil(CREDIT_QUANTUM.get()), again }
     }
 }
 
+/// A number of bytes as a signed one, or the largest there is.
+pub(super) fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TERMS: CreditTerms = CreditTerms {
-        most: 6000,
-        frame: Bytes::new(1000),
-        header: Bytes::new(100),
-        timeout: Span::from_us(100),
-    };
+    const TERMS: CreditTerms =
+        CreditTerms { most: 6000, frame: 1000, header: 100, timeout: Span::from_us(100) };
 
     fn backlog(fresh: u64) -> Backlog {
         Backlog { fresh, payload: fresh * 900, ..Backlog::default() }

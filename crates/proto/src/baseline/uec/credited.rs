@@ -113,7 +113,7 @@ impl<C: CongestionControl> CongestionControl for Credited<C> {
 
     /// No more is asked for than the window lets be sent, and a packet.
     fn ask(&self, shared: &Self::Shared, backlog: &Backlog, senders: u32) -> Ask {
-        let window = (self.window(shared) + 1.0) * shared.terms.frame.get() as f64;
+        let window = (self.window(shared) + 1.0) * shared.terms.frame as f64;
         self.0.credit.ask(&shared.terms, backlog, window, senders)
     }
 

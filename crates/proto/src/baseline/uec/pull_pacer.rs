@@ -85,13 +85,12 @@ impl PullPacer {
     /// The next grant, at `now` (`doNextEvent`). To be called when [`Self::readiness`] is `Ready`; panics when there is nothing to
     /// grant.
     pub fn transmit(&mut self, now: Time) -> Pull {
-        let (flow, (granted, more)) = match self.asking.pop_front() {
-            Some(flow) => (flow, self.grant(flow)),
-            None => {
-                // Nobody asks, so all that are listed are there in earnest.
-                let flow = self.ahead.pop_front().expect("there is something to grant");
-                (flow, self.grant_ahead(flow))
-            }
+        let (flow, (granted, more)) = if let Some(flow) = self.asking.pop_front() {
+            (flow, self.grant(flow))
+        } else {
+            // Nobody asks, so all that are listed are there in earnest.
+            let flow = self.ahead.pop_front().expect("there is something to grant");
+            (flow, self.grant_ahead(flow))
         };
         let quanta = if more == 0 { REPEAT } else { more };
         self.free_at = now + self.time_of(flow) * quanta;

@@ -5,7 +5,7 @@
 //! -receiver_cc`. At the sender there is [`super::credit`], at the receiver [`super::demand`] for each flow and
 //! [`super::pull_pacer`] for its NIC.
 
-use super::credit::CreditTerms;
+use super::credit::{signed, CreditTerms};
 use super::credited::{Credited, CreditedShared};
 use super::nscc::{Nscc, NsccShared};
 use super::NsccParams;
@@ -58,8 +58,12 @@ impl CreditParams {
     }
 
     fn credit_terms(&self, base_rtt: Span, path: Path) -> CreditTerms {
-        let Path { frame, header, .. } = path;
-        CreditTerms { most: self.most(base_rtt, path) as i64, frame, header, timeout: self.credit_timeout }
+        CreditTerms {
+            most: signed(self.most(base_rtt, path)),
+            frame: signed(path.frame.get()),
+            header: signed(path.header.get()),
+            timeout: self.credit_timeout,
+        }
     }
 
     fn pull_terms(&self, base_rtt: Span, path: Path, nic: Rate) -> PullTerms {
