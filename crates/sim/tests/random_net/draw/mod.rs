@@ -92,6 +92,8 @@ pub fn case(seed: u64) -> Case {
     uec::draw_nscc(&mut Dice::new(seed.rotate_left(31) ^ 0x005c_c0de), &world, &mut tables);
     uec::draw_trimming(&mut Dice::new(seed.rotate_left(37) ^ 0x7217), &mut tables);
     uec::draw_paths(&mut Dice::new(seed.rotate_left(7) ^ 0x9a78), &mut tables);
+    rdma::draw_timely(&mut Dice::new(seed.rotate_left(43) ^ 0x7131), &world, &mut tables);
+    uec::draw_credit(&mut Dice::new(seed.rotate_left(47) ^ 0x0cec), &world, &mut tables);
     jobs::draw(&mut Dice::new(seed.rotate_left(53) ^ 0x10b5), &world, &mut tables);
     let topology = std::mem::take(&mut world.network.topology);
     Case { tables, topology, trace: world.trace, sizes: world.sizes }

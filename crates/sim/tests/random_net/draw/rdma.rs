@@ -73,6 +73,37 @@ fn draw_hpcc_keys(dice: &mut Dice, world: &World, table: &mut Table) {
     }
 }
 
+/// Puts TIMELY in place of HPCC in some scenarios. It came later and has dice of its own.
+pub fn draw_timely(dice: &mut Dice, world: &World, tables: &mut [Table]) {
+    for table in tables.iter_mut().filter(|table| table.says("protocol", "hpcc")) {
+        if !dice.percent(50) {
+            continue;
+        }
+        table.set("protocol", "timely");
+        let of_hpcc = ["eta", "max_stage", "wai", "base_rtt"];
+        table.keys.retain(|(key, _)| !of_hpcc.contains(&key.as_str()));
+        let low = dice.multiple(world.trip, &[0.3, 1.5, 5.0], 1000).min(500_000_000_000);
+        let high = dice.multiple(low, &[1.0, 2.0, 10.0], 1000).min(1_000_000_000_000);
+        let growth = dice.multiple(world.trip, &[0.3, 1.0, 10.0], 1000).min(1_000_000_000_000);
+        for (key, time) in [("t_low", low), ("t_high", high), ("min_rtt", growth)] {
+            table.set(key, Value::Time(time));
+        }
+        if dice.percent(40) {
+            table.set("ewma", Value::Number(dice.pick(&[0.1, 1.0])));
+        }
+        if dice.percent(40) {
+            table.set("beta", Value::Number(dice.pick(&[0.1, 1.0])));
+        }
+        if dice.percent(40) {
+            table.set("hyper_after", Value::Whole(dice.pick(&[1, 20])));
+        }
+        if world.ends || dice.percent(50) {
+            let rate = dice.multiple(world.network.rate, &[0.1, 1.0, 2.0], 1000);
+            table.set("min_rate", Value::Rate(rate.min(10_000_000_000_000)));
+        }
+    }
+}
+
 fn draw_roce(dice: &mut Dice, world: &World, table: &mut Table) {
     table.set("protocol", "roce");
     if dice.percent(50) {

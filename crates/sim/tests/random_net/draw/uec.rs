@@ -69,6 +69,35 @@ fn draw_nscc_keys(dice: &mut Dice, world: &World, table: &mut Table) {
     }
 }
 
+/// Puts credit of receivers beside NSCC in some scenarios, or in its place. It came later and has dice of its own.
+pub fn draw_credit(dice: &mut Dice, world: &World, tables: &mut [Table]) {
+    for table in tables.iter_mut().filter(|table| table.says("protocol", "nscc")) {
+        if !dice.percent(50) {
+            continue;
+        }
+        let protocol = dice.pick(&["rccc", "nscc_rccc"]);
+        table.set("protocol", protocol);
+        if protocol == "rccc" {
+            let kept = ["protocol", "header", "ack", "class", "ack_class", "spray", "paths"];
+            let both = ["base_rtt", "rto", "dup_threshold", "reach"];
+            table.keys.retain(|(key, _)| kept.iter().chain(&both).any(|other| key == other));
+        }
+        if dice.percent(40) {
+            table.set("max_credit", Value::Number(dice.pick(&[0.1, 1.0, 5.0])));
+        }
+        if dice.percent(40) {
+            table.set("pull_packets", Value::Whole(dice.pick(&[1, 7, 100])));
+        }
+        if dice.percent(40) {
+            table.set("pull_rate", Value::Number(dice.pick(&[0.1, 0.7, 1.0])));
+        }
+        if dice.percent(70) {
+            let time = dice.multiple(world.trip, &[0.5, 3.0, 20.0], 1_000_000);
+            table.set("credit_timeout", Value::Time(time.min(100_000_000_000_000)));
+        }
+    }
+}
+
 /// Lets switches whose ports have buffers of their own cut packets in some scenarios, where no switch pauses anybody. It came later
 /// and has dice of its own.
 pub fn draw_trimming(dice: &mut Dice, tables: &mut [Table]) {
@@ -104,7 +133,11 @@ pub fn draw_paths(dice: &mut Dice, tables: &mut [Table]) {
         if !dice.percent(40) {
             continue;
         }
-        let spray = dice.pick(&["packet", "round_robin", "reps", "flowlet", "adaptive"]);
-        table.set("spray", if routes_around && spray == "adaptive" { "reps" } else { spray });
+        let spray = dice.pick(&["packet", "round_robin", "reps", "mixed", "flowlet", "adaptive"]);
+        let spray = if routes_around && spray == "adaptive" { "reps" } else { spray };
+        table.set("spray", spray);
+        if spray != "adaptive" && dice.percent(30) {
+            table.set("paths", Value::Whole(dice.pick(&[1, 2, 7, 64])));
+        }
     }
 }
