@@ -136,16 +136,15 @@ fn a_flow_whose_grants_were_all_lost_asks_again() {
         let slow = slow.replace("protocol = \"rccc\"", "protocol = \"rccc\"\npull_rate = 0.05");
         format!(
             "{slow}[[fault]]\nkind = 'down'\nlink = 'h13>tor6'\nat = '{at}us'\nuntil = '{}us'\n",
-            at + 600
+            at + 3000
         )
     };
-    let mut asked_again = 0;
     for at in (200..226).step_by(2) {
         let outcome = run(&text(at));
         assert_eq!(figure(&outcome, "completed"), 1.0, "{at}");
-        asked_again += u32::from(figure(&outcome, "timeouts_whole") == 0.0);
+        // The rest takes less than the 1.4 ms of the whole flow, and a timeout in doubt 99 us.
+        assert!(last(&outcome) < f64::from(at) + 3000.0 + 1400.0, "{at}: {}", last(&outcome));
     }
-    assert!(asked_again > 0, "each outage met a packet under way");
 }
 
 /// Pacers act at hosts, whose events have one order whoever simulates them.
