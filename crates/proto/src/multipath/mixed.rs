@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn a_flow_that_never_chooses_remembers_nothing() {
         let mut mixed = Mixed::new();
-        [PathFeedback::Good, PathFeedback::Marked, PathFeedback::Trimmed]
-            .into_iter()
-            .for_each(|feedback| mixed.handle_feedback(0, feedback));
+        for feedback in [PathFeedback::Good, PathFeedback::Marked, PathFeedback::Trimmed] {
+            mixed.handle_feedback(0, feedback);
+        }
         assert_eq!((mixed.good.len(), mixed.skipped.len()), (0, 0));
     }
 

@@ -82,6 +82,9 @@ pub fn draw_credit(dice: &mut Dice, world: &World, tables: &mut [Table]) {
             let both = ["base_rtt", "rto", "dup_threshold", "reach"];
             table.keys.retain(|(key, _)| kept.iter().chain(&both).any(|other| key == other));
         }
+        // A timer below the round trip sends packets again that are there, and all credit goes for them.
+        let rto = dice.multiple(world.trip, &[10.0, 300.0], 1_000_000);
+        table.set("rto", Value::Time(rto.min(100_000_000_000_000)));
         if dice.percent(40) {
             table.set("max_credit", Value::Number(dice.pick(&[0.1, 1.0, 5.0])));
         }
