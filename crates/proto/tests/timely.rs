@@ -11,7 +11,7 @@ fn shared(params: &TimelyParams) -> TimelyShared {
     params.shared(Path::new(Bytes::new(1250), Rate::from_gbps(10)))
 }
 
-/// The acknowledgement of a packet that was under way for so long, in microseconds, and the start of another round trip.
+/// The acknowledgement of a packet that was under way for `rtt` microseconds, and the start of another round trip.
 fn sample(round: u32, rtt: f64) -> AckSample {
     AckSample {
         rtt: Span::from_ps_f64(rtt * 1e6),
@@ -24,7 +24,7 @@ fn sample(round: u32, rtt: f64) -> AckSample {
     }
 }
 
-/// The rates after round trips of so many microseconds, in Mb/s, from the NIC's rate on.
+/// The rates after round trips of these microseconds, in Mb/s, from the NIC's rate on.
 fn rates(params: &TimelyParams, trips: &[f64]) -> Vec<f64> {
     let shared = shared(params);
     let mut control = Timely::new(&shared);

@@ -91,7 +91,7 @@ fn with_red_for_steps(case: &Case, _: &Outcome) -> Option<Case> {
     any.then_some(case)
 }
 
-/// Whether a switch of a case may cut packets.
+/// Returns whether a switch of a case may cut packets.
 fn trims(case: &Case) -> bool {
     case.any("switch", |switch| switch.says("overflow", "trim"))
 }
