@@ -13,7 +13,20 @@ from clearway.figures import ABSENT, LOWER_BOUNDS
 from clearway.records import Record
 
 _TEXTS = frozenset(
-    {"transport", "name", "kind", "carries", "link", "class", "part", "node", "place", "role", "failed_links"}
+    {
+        "transport",
+        "name",
+        "kind",
+        "sort",
+        "carries",
+        "link",
+        "class",
+        "part",
+        "node",
+        "place",
+        "role",
+        "failed_links",
+    }
 )
 """The columns of a run's tables that are text; all others are numbers."""
 _NODES = frozenset({"from", "to"})
