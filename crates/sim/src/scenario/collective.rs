@@ -94,11 +94,13 @@ pub(crate) fn read(r: &mut Section, room: u64) -> (Collective, Option<Grouped>, 
     };
     let algorithm = if kind == CollectiveKind::AllToAll {
         let doc = "Messages of a rank that may be under way, with algorithm = \"direct\".";
-        let window = r.get(&Key::new("window", doc, 1u32..=1_000_000).or(8));
+        let window = r.optional(&Key::new("window", doc, 1u32..=1_000_000), "8, with algorithm = \"direct\"");
         if algorithm == DIRECT {
+            let window = window.unwrap_or(8);
+            r.settle("window", window.into());
             Algorithm::Direct { window }
         } else {
-            if r.given("window") {
+            if window.is_some() {
                 r.conflict("window", "only algorithm = \"direct\" has one: leave it out");
             }
             algorithm

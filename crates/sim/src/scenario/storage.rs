@@ -118,11 +118,16 @@ fn read_rebuild(r: &mut Section) -> Option<Rebuild> {
     let doc = "Bytes of each dead server that the others rebuild, from the start of each iteration on.";
     let bytes = r.optional(&Key::new("rebuild", doc, Bytes::new(1)..=LARGEST), "nothing is rebuilt");
     let doc = "Blocks that a server rebuilds at a time, with rebuild (1, as Ceph's osd_max_backfills).";
-    let depth = r.get(&Key::new("rebuild_depth", doc, 1..=MOST_REBUILT).or(1));
-    if bytes.is_none() && r.given("rebuild_depth") {
-        r.conflict("rebuild_depth", "nothing is rebuilt: give rebuild, or leave it out");
-    }
-    bytes.map(|bytes| Rebuild { bytes: bytes.get(), depth })
+    let depth = r.optional(&Key::new("rebuild_depth", doc, 1..=MOST_REBUILT), "1, where anything is rebuilt");
+    let Some(bytes) = bytes else {
+        if depth.is_some() {
+            r.conflict("rebuild_depth", "nothing is rebuilt: give rebuild, or leave it out");
+        }
+        return None;
+    };
+    let depth = depth.unwrap_or(1);
+    r.settle("rebuild_depth", depth.into());
+    Some(Rebuild { bytes: bytes.get(), depth })
 }
 
 /// Reads the numbers of dead servers, in rising order.
