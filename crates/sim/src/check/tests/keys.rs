@@ -128,9 +128,10 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["arbiter"], "at") => json!(["h3", "tor0"]),
         (["probe"], "interval") | (["routing"], _) => json!("10us"),
         (["network"], "file") => json!("net.toml"),
-        (["job"], "data_parallel") | (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => {
-            json!(2)
-        }
+        (["job"], "clients" | "parity") => json!(1),
+        (["job"], "servers" | "requests") => json!(3),
+        (["job"], "data" | "data_parallel") => json!(2),
+        (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window" | "ranks" | "group_size") => json!(4),
         (_, "long_km") => json!(80.0),
         (_, "bottleneck" | "rate" | "ai_rate" | "hai_rate" | "min_rate") => json!("10Gbps"),
@@ -206,8 +207,8 @@ fn every_key_of_every_form_is_accepted() {
     let forms = forms();
     let transports = READERS.len();
     // 6 networks, 18 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 7
-    // faults, 7 collectives, 5 models that are trained and jobs from files, and 7 tables without a choice.
-    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 13 + 7);
+    // faults, 7 collectives, 5 models that are trained, 2 redundancies, jobs from files, and 7 tables without a choice.
+    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 15 + 7);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -225,7 +226,8 @@ fn required_keys_are_required_and_no_others() {
             let mut table = whole(&form);
             table.remove(key);
             // What another key of the form refers to is no less optional; of rate and load one is required.
-            if ["sharing", "overflow", "ecn", "pfc", "model", "operation"].contains(&key.as_str())
+            if ["sharing", "overflow", "ecn", "pfc", "model", "operation", "redundancy"]
+                .contains(&key.as_str())
                 || (key == "rate" && form.path == ["traffic"])
                 || (key == "kind" && form.path == ["job"])
             {
@@ -298,7 +300,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "number" | "fraction" | "integer" => &[json!("0.5"), json!("5us")],
                 "choice" => &[json!("nothing of the kind")],
                 "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
-                "hosts" | "host" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
+                "hosts" | "host" | "servers" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
                 "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
                 "nodes" => &[json!("nobody"), json!([]), json!(["h0", "h0"]), json!([1.5]), json!(99)],
                 "placement" => {
@@ -436,7 +438,7 @@ fn bad_values_of_swift_are_said_with_what_they_can_be() {
     let properties = form.schema["properties"].as_object().expect("keys");
     let ranged = properties
         .iter()
-        .filter(|(key, of)| of.get("x-min").is_some() && !["header", "ack"].contains(&key.as_str()));
+        .filter(|(key, of)| of.get("x-min").is_some() && !["header", "ack", "paths"].contains(&key.as_str()));
     for (key, _) in ranged {
         assert!(bad_swift_values().any(|(values, _)| values[0].0 == key), "no bad value of {key}");
     }
