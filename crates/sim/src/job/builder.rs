@@ -186,7 +186,8 @@ impl GraphBuilder {
 
     fn list_channels(&self, graph: &mut OperationGraph) -> Result<(), Problem> {
         let ranks = self.ranks.len() as u32;
-        let mut channels = Vec::new();
+        // A rank has many messages on few channels: its own are sorted first.
+        let (mut channels, mut of_rank) = (Vec::new(), Vec::new());
         for (own, rank) in (0..).zip(&self.ranks) {
             for (number, draft) in rank.drafts.iter().enumerate() {
                 let (from, to, tag) = match *draft {
@@ -204,8 +205,11 @@ impl GraphBuilder {
                     let message = format!("rank {own} exchanges a message with itself: name another rank");
                     return Err(Problem { line, message });
                 }
-                channels.push(Channel { to, from, tag });
+                of_rank.push(Channel { to, from, tag });
             }
+            of_rank.sort_unstable();
+            of_rank.dedup();
+            channels.append(&mut of_rank);
         }
         channels.sort_unstable();
         channels.dedup();
@@ -273,42 +277,83 @@ impl GraphBuilder {
     }
 }
 
-/// Every message has a receive of its size. In which order they meet is known when they happen, so the sizes are compared as
-/// sets.
+/// Messages, or receives, by channel: the size and the operation of each, in the order of operations.
+struct ByChannel {
+    firsts: Vec<u32>,
+    messages: Vec<(u64, u32)>,
+}
+
+impl ByChannel {
+    /// Takes the operations of which `message` tells the channel and the size.
+    fn new(graph: &OperationGraph, message: impl Fn(&Operation) -> Option<(u32, u64)>) -> ByChannel {
+        let mut firsts = vec![0; graph.channels.len() + 1];
+        for (channel, _) in graph.operations.iter().filter_map(&message) {
+            firsts[channel as usize + 1] += 1;
+        }
+        for channel in 1..firsts.len() {
+            firsts[channel] += firsts[channel - 1];
+        }
+        let mut free = firsts.clone();
+        let mut messages = vec![(0, 0); *firsts.last().expect("one more than channels") as usize];
+        for (number, operation) in (0..).zip(&graph.operations) {
+            let Some((channel, bytes)) = message(operation) else { continue };
+            let place = &mut free[channel as usize];
+            messages[*place as usize] = (bytes, number);
+            *place += 1;
+        }
+        ByChannel { firsts, messages }
+    }
+
+    fn of(&mut self, channel: usize) -> &mut [(u64, u32)] {
+        &mut self.messages[self.firsts[channel] as usize..self.firsts[channel + 1] as usize]
+    }
+}
+
+/// Every message has a receive of its size. In which order they meet is known when they happen, so where sizes are not the same one by
+/// one they are compared as sets.
 fn match_sizes(graph: &OperationGraph) -> Result<(), Problem> {
-    let (mut sends, mut receives) = (Vec::new(), Vec::new());
-    for (number, operation) in (0..).zip(&graph.operations) {
-        match *operation {
-            Operation::Send { channel, bytes } => sends.push((channel, bytes, number)),
-            Operation::Recv { channel, bytes } => receives.push((channel, bytes, number)),
-            Operation::Calc { .. } => (),
+    let mut sends = ByChannel::new(graph, |operation| match *operation {
+        Operation::Send { channel, bytes } => Some((channel, bytes)),
+        _ => None,
+    });
+    let mut receives = ByChannel::new(graph, |operation| match *operation {
+        Operation::Recv { channel, bytes } => Some((channel, bytes)),
+        _ => None,
+    });
+    for channel in 0..graph.channels.len() {
+        let (sends, receives) = (sends.of(channel), receives.of(channel));
+        if sends.iter().map(|send| send.0).eq(receives.iter().map(|receive| receive.0)) {
+            continue;
+        }
+        sends.sort_unstable();
+        receives.sort_unstable();
+        if let Some((number, what)) = without_partner(sends, receives) {
+            let line = graph.origins.get(number as usize).map_or(0, |origin| origin.line);
+            let message = format!(
+                "{} {what}: every send needs a recv of the same ranks, tag and size, and every recv a send",
+                graph.name(number)
+            );
+            return Err(Problem { line, message });
         }
     }
-    sends.sort_unstable();
-    receives.sort_unstable();
+    Ok(())
+}
+
+/// The first of these operations of a channel, sorted by size, that has no partner of its size, and what is wrong with it.
+fn without_partner(sends: &[(u64, u32)], receives: &[(u64, u32)]) -> Option<(u32, &'static str)> {
     let (mut send, mut receive) = (sends.iter().peekable(), receives.iter().peekable());
-    let alone = |number: u32, what: &str| {
-        let line = graph.origins.get(number as usize).map_or(0, |origin| origin.line);
-        let message = format!(
-            "{} {what}: every send needs a recv of the same ranks, tag and size, and every recv a send",
-            graph.name(number)
-        );
-        Err(Problem { line, message })
-    };
     loop {
-        match (send.peek().copied(), receive.peek().copied()) {
-            (None, None) => return Ok(()),
-            (Some(one), Some(other)) if (one.0, one.1) == (other.0, other.1) => {
+        match (send.peek(), receive.peek()) {
+            (None, None) => return None,
+            (Some(one), Some(other)) if one.0 == other.0 => {
                 send.next();
                 receive.next();
             }
-            (Some(one), other) if other.is_none_or(|other| (one.0, one.1) < (other.0, other.1)) => {
-                return alone(one.2, "is never received");
+            (Some(one), other) if other.is_none_or(|other| one.0 < other.0) => {
+                return Some((one.1, "is never received"));
             }
-            (_, other) => {
-                let number = other.map_or(0, |other| other.2);
-                return alone(number, "waits for a message that nobody sends");
-            }
+            (_, Some(other)) => return Some((other.1, "waits for a message that nobody sends")),
+            (Some(_), None) => unreachable!("it is the case before"),
         }
     }
 }
