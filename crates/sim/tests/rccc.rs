@@ -56,7 +56,7 @@ fn an_incast_fills_the_receivers_link_and_takes_as_long_as_in_htsim() {
     }
 }
 
-/// What is trimmed is the first round trip's, which takes the fabric 100 us to bring; from then on credit comes at 0.99 of the rate, and
+/// Only packets of the first round trip are trimmed, which takes the fabric 100 us to bring; from then on credit comes at 0.99 of the rate, and
 /// the queue only shrinks.
 #[test]
 fn only_what_was_sent_on_trust_is_trimmed() {

@@ -76,7 +76,7 @@ table! {
         /// Time from its start to the end of the run, for a flow with a size that had started and was not
         /// complete; NaN for all others.
         age_us: Run,
-        /// What is in it: `data`, or of operations `writes`, `requests` for reads, or the `answers` to these.
+        /// Its content: `data`, or of operations `writes`, `requests` for reads, or the `answers` to these.
         /// No such column where nothing reads.
         carries: Nothing,
     }

@@ -232,13 +232,7 @@ fn fits(r: &Section, storage: &Storage, kept: Kept) -> bool {
     } else {
         None
     };
-    match said {
-        Some((key, message)) => {
-            r.conflict(key, message);
-            false
-        }
-        None => true,
-    }
+    r.holds_unless(said)
 }
 
 fn build(r: &Section, storage: &Storage, seed: u64) -> Option<OperationGraph> {

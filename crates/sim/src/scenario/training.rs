@@ -304,11 +304,5 @@ fn suits(r: &Section, layers: &Layers, layout: Layout) -> bool {
             }
         }
     };
-    match said {
-        Some((key, message)) => {
-            r.conflict(key, message);
-            false
-        }
-        None => true,
-    }
+    r.holds_unless(said)
 }

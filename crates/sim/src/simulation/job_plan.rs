@@ -1,4 +1,4 @@
-//! What is fixed of jobs before a run, and the one thing that domains tell each other of them.
+//! Plans of jobs, which are fixed before a run, and the one thing that domains tell each other of them.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -264,7 +264,7 @@ impl Jobs {
         incoming[at].1 - 1
     }
 
-    /// What is counted of the job of a rank.
+    /// The counts of the job that a rank belongs to.
     pub(super) fn progress_of(&mut self, place: u32) -> &mut JobProgress {
         &mut self.progress[self.ranks[place as usize].job as usize]
     }

@@ -95,10 +95,20 @@ pub struct NsccShared {
     minds_last_hop: bool,
 }
 
+/// The base round trip where `given` is that of the whole network; otherwise that of the path, or htsim's where nobody knows the path.
+pub(super) fn base_rtt(given: Option<Span>, path: Path) -> Span {
+    given.or(path.base_rtt).unwrap_or(REFERENCE.1)
+}
+
+/// The retransmission timeout where `given` is none: 15 us, and six base round trips.
+pub(super) fn rto(given: Option<Span>, base_rtt: Span) -> Span {
+    given.unwrap_or(Span::from_us(15) + base_rtt * 6)
+}
+
 impl NsccShared {
     /// What these parameters come to on a path.
     pub fn new(params: &NsccParams, path: Path) -> NsccShared {
-        let base_rtt = params.base_rtt.or(path.base_rtt).unwrap_or(REFERENCE.1);
+        let base_rtt = base_rtt(params.base_rtt, path);
         let packet = path.rate.transmission(path.frame).as_ps_f64();
         let target = params.target.unwrap_or(base_rtt * 3 / 4);
         let reference = REFERENCE.0.as_bps() as f64 * REFERENCE.1.as_ps_f64();
@@ -117,7 +127,7 @@ impl NsccShared {
             gamma: params.gamma,
             quick_adapt: params.quick_adapt,
             quick_adapt_below: params.quick_adapt_below,
-            rto: params.rto.unwrap_or(Span::from_us(15) + base_rtt * 6),
+            rto: rto(params.rto, base_rtt),
             minds_last_hop: true,
         }
     }

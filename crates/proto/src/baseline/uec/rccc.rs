@@ -7,7 +7,7 @@
 
 use super::credit::{signed, CreditTerms};
 use super::credited::{Credited, CreditedShared};
-use super::nscc::{Nscc, NsccShared};
+use super::nscc::{base_rtt, rto, Nscc, NsccShared};
 use super::NsccParams;
 use crate::baseline::none::{Fixed, NoControl};
 use crate::parameter::{Conflict, Parameter, ParameterReader, Parameters};
@@ -77,9 +77,6 @@ impl CreditParams {
     }
 }
 
-/// The base round trip where nobody knows one, as for NSCC (`_reference_network_rtt`).
-const REFERENCE_RTT: Span = Span::from_us(12);
-
 /// Parameters of RCCC alone. `None` stands for what follows from the base round trip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RcccParams {
@@ -123,12 +120,6 @@ impl Parameters for RcccParams {
     }
 }
 
-impl RcccParams {
-    fn base_rtt(&self, path: Path) -> Span {
-        self.base_rtt.or(path.base_rtt).unwrap_or(REFERENCE_RTT)
-    }
-}
-
 impl Scheme for RcccParams {
     type Control = Credited<NoControl>;
     type Recovery = SelectiveRepeat;
@@ -147,13 +138,12 @@ impl Scheme for RcccParams {
     }
 
     fn pull_terms(&self, path: Path, nic: Rate) -> Option<PullTerms> {
-        Some(self.credit.pull_terms(self.base_rtt(path), path, nic))
+        Some(self.credit.pull_terms(base_rtt(self.base_rtt, path), path, nic))
     }
 
     fn shared(&self, path: Path) -> CreditedShared<Fixed> {
-        let base_rtt = self.base_rtt(path);
-        let rto = self.rto.unwrap_or(Span::from_us(15) + base_rtt * 6);
-        let control = Fixed::new(self.reach, None, rto);
+        let base_rtt = base_rtt(self.base_rtt, path);
+        let control = Fixed::new(self.reach, None, rto(self.rto, base_rtt));
         CreditedShared { control, terms: self.credit.credit_terms(base_rtt, path) }
     }
 
@@ -193,12 +183,6 @@ impl Parameters for NsccRcccParams {
     }
 }
 
-impl NsccRcccParams {
-    fn base_rtt(&self, path: Path) -> Span {
-        self.nscc.base_rtt.or(path.base_rtt).unwrap_or(REFERENCE_RTT)
-    }
-}
-
 impl Scheme for NsccRcccParams {
     type Control = Credited<Nscc>;
     type Recovery = SelectiveRepeat;
@@ -215,12 +199,12 @@ impl Scheme for NsccRcccParams {
     }
 
     fn pull_terms(&self, path: Path, nic: Rate) -> Option<PullTerms> {
-        Some(self.credit.pull_terms(self.base_rtt(path), path, nic))
+        Some(self.credit.pull_terms(base_rtt(self.nscc.base_rtt, path), path, nic))
     }
 
     fn shared(&self, path: Path) -> CreditedShared<NsccShared> {
         let control = self.nscc.shared(path).beside_credit();
-        CreditedShared { control, terms: self.credit.credit_terms(self.base_rtt(path), path) }
+        CreditedShared { control, terms: self.credit.credit_terms(base_rtt(self.nscc.base_rtt, path), path) }
     }
 
     fn reach(&self) -> u32 {

@@ -1,4 +1,4 @@
-//! What is drawn for a storage job: the order of reads and writes, and the servers of each object.
+//! The draws of a storage job: the order of reads and writes, and the servers of each object.
 
 use super::workload::Storage;
 use crate::random::{in_table, Entity, Stream};
@@ -16,7 +16,7 @@ impl Draw<'_> {
         Draw { stream: Stream::new(seed, Entity::StorageRank, in_table(job, rank)), servers }
     }
 
-    /// Which requests of a client are reads: exactly as many as there are to be, in an order drawn uniformly from all orders.
+    /// Returns which requests of a client are reads: exactly as many as there are to be, in an order drawn uniformly from all orders.
     pub(super) fn reads(&mut self, storage: &Storage) -> Vec<bool> {
         let mut reads: Vec<bool> = (0..storage.requests).map(|request| request < storage.reads).collect();
         self.stream.shuffle(&mut reads);

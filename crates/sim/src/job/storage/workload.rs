@@ -35,7 +35,7 @@ pub enum WritePath {
     Client,
 }
 
-/// What is rebuilt of each dead server.
+/// The rebuilding of what dead servers held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuild {
     /// Bytes that each dead server had.
@@ -75,7 +75,7 @@ pub struct Storage {
     pub redundancy: Redundancy,
     /// The way of what is written.
     pub write_path: WritePath,
-    /// What is rebuilt meanwhile.
+    /// The rebuilding of what dead servers held; none: nothing is rebuilt.
     pub rebuild: Option<Rebuild>,
 }
 

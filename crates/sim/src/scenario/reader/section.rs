@@ -137,6 +137,13 @@ impl<'a> Section<'a> {
         self.report(place, name, found, Misread::Says(message.into()));
     }
 
+    /// Notes a conflict, if there is one: the key, and what is wrong with it. Returns whether there is none.
+    pub(crate) fn holds_unless(&self, conflict: Option<(&str, String)>) -> bool {
+        let Some((key, message)) = conflict else { return true };
+        self.conflict(key, message);
+        false
+    }
+
     /// Notes a problem of a key that may lie deeper, such as `traffic[0].bytes`.
     pub(crate) fn conflict_at(&self, path: &str, message: impl Into<String>) {
         let place = self.table.map_or(self.place, |table| table.locate(path));

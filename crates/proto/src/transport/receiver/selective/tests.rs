@@ -80,8 +80,8 @@ fn changes_without_end_take_bounded_room() {
     assert!(acks.iter().all(|&(seq, cumulative, _)| (seq, cumulative) == (0, 1)));
 }
 
-/// Of packets on many paths the first is acknowledged, then every fourth, a marked one, one that came before, and the last, in
-/// whatever order they come.
+/// The first packet is acknowledged, then every fourth, a marked one, one that came before, and the last, in whatever order packets
+/// come.
 #[test]
 fn where_any_order_will_do_disorder_is_not_told_at_once() {
     let sparse =
