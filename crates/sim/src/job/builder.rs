@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use clearway_proto::units::Span;
 
+use super::messages::{count_messages, match_sizes};
 use crate::model::{Channel, Follower, Label, Labels, Measure, Operation, OperationGraph, Origin, Pair};
 
 /// The most operations of a job, and the most dependencies: some 2 GB of memory.
@@ -88,6 +89,12 @@ pub struct Position {
 }
 
 impl RankDraft {
+    /// Makes room for this many more operations, each with a dependency at most.
+    pub fn reserve(&mut self, operations: usize) {
+        self.drafts.reserve(operations);
+        self.edges.reserve(operations);
+    }
+
     /// Adds an operation, and gives its number.
     pub fn add(&mut self, draft: Draft) -> u32 {
         self.drafts.push(draft);
@@ -189,12 +196,14 @@ impl GraphBuilder {
         // A rank has many messages on few channels: its own are sorted first.
         let (mut channels, mut of_rank) = (Vec::new(), Vec::new());
         for (own, rank) in (0..).zip(&self.ranks) {
+            let mut last = [None; 2];
             for (number, draft) in rank.drafts.iter().enumerate() {
-                let (from, to, tag) = match *draft {
-                    Draft::Send { to, tag, .. } => (own, to, tag),
-                    Draft::Recv { from, tag, .. } => (from, own, tag),
-                    Draft::Calc { .. } => continue,
-                };
+                let Some(channel) = draft.channel(own) else { continue };
+                // Most messages of a rank are on the channels of those before.
+                if last[usize::from(channel.to == own)].replace(channel) == Some(channel) {
+                    continue;
+                }
+                let Channel { to, from, .. } = channel;
                 let line = rank.origins.get(number).map_or(0, |origin| origin.line);
                 if from.max(to) >= ranks {
                     let message =
@@ -205,7 +214,7 @@ impl GraphBuilder {
                     let message = format!("rank {own} exchanges a message with itself: name another rank");
                     return Err(Problem { line, message });
                 }
-                of_rank.push(Channel { to, from, tag });
+                of_rank.push(channel);
             }
             of_rank.sort_unstable();
             of_rank.dedup();
@@ -227,19 +236,20 @@ impl GraphBuilder {
     }
 
     fn list_operations(&self, graph: &mut OperationGraph) {
-        let find = |graph: &OperationGraph, channel: Channel| {
-            graph.channels.partition_point(|other| *other < channel) as u32
-        };
+        graph.operations.reserve_exact(self.ranks.iter().map(|rank| rank.drafts.len()).sum());
         for (own, rank) in (0..).zip(&self.ranks) {
             graph.first_operation.push(graph.operations.len() as u32);
             let mut cpus: Vec<u32> = Vec::new();
+            let [mut sends_on, mut receives_on] = [0; 2];
             for draft in &rank.drafts {
                 let operation = match *draft {
                     Draft::Send { to, tag, bytes } => {
-                        Operation::Send { channel: find(graph, Channel { to, from: own, tag }), bytes }
+                        sends_on = graph.index_of(Channel { to, from: own, tag }, sends_on);
+                        Operation::Send { channel: sends_on, bytes }
                     }
                     Draft::Recv { from, tag, bytes } => {
-                        Operation::Recv { channel: find(graph, Channel { to: own, from, tag }), bytes }
+                        receives_on = graph.index_of(Channel { to: own, from, tag }, receives_on);
+                        Operation::Recv { channel: receives_on, bytes }
                     }
                     Draft::Calc { cpu, time } => {
                         let stream = cpus.iter().position(|other| *other == cpu).unwrap_or_else(|| {
@@ -258,118 +268,44 @@ impl GraphBuilder {
 
     fn list_followers(&self, graph: &mut OperationGraph) {
         graph.requirements = vec![0; graph.operations.len()];
-        for (rank, &first) in self.ranks.iter().zip(&graph.first_operation) {
-            let mut edges = rank.edges.clone();
-            edges.sort_by_key(|edge| edge.before);
-            let mut rest = edges.as_slice();
-            for before in 0..rank.drafts.len() as u32 {
-                graph.first_follower.push(graph.followers.len() as u32);
-                let count = rest.iter().take_while(|edge| edge.before == before).count();
-                for edge in &rest[..count] {
-                    let operation = first + edge.after;
-                    graph.requirements[operation as usize] += 1;
-                    graph.followers.push(Follower { operation, after_start: edge.after_start });
-                }
-                rest = &rest[count..];
+        graph.first_follower = vec![0; graph.operations.len() + 1];
+        let of_ranks = || self.ranks.iter().zip(&graph.first_operation);
+        for (rank, first) in of_ranks() {
+            for edge in &rank.edges {
+                graph.first_follower[(first + edge.before) as usize + 1] += 1;
+                graph.requirements[(first + edge.after) as usize] += 1;
             }
         }
-        graph.first_follower.push(graph.followers.len() as u32);
-    }
-}
-
-/// Messages, or receives, by channel: the size and the operation of each, in the order of operations.
-struct ByChannel {
-    firsts: Vec<u32>,
-    messages: Vec<(u64, u32)>,
-}
-
-impl ByChannel {
-    /// Takes the operations of which `message` tells the channel and the size.
-    fn new(graph: &OperationGraph, message: impl Fn(&Operation) -> Option<(u32, u64)>) -> ByChannel {
-        let mut firsts = vec![0; graph.channels.len() + 1];
-        for (channel, _) in graph.operations.iter().filter_map(&message) {
-            firsts[channel as usize + 1] += 1;
-        }
-        for channel in 1..firsts.len() {
-            firsts[channel] += firsts[channel - 1];
-        }
-        let mut free = firsts.clone();
-        let mut messages = vec![(0, 0); *firsts.last().expect("one more than channels") as usize];
-        for (number, operation) in (0..).zip(&graph.operations) {
-            let Some((channel, bytes)) = message(operation) else { continue };
-            let place = &mut free[channel as usize];
-            messages[*place as usize] = (bytes, number);
-            *place += 1;
-        }
-        ByChannel { firsts, messages }
-    }
-
-    fn of(&mut self, channel: usize) -> &mut [(u64, u32)] {
-        &mut self.messages[self.firsts[channel] as usize..self.firsts[channel + 1] as usize]
-    }
-}
-
-/// Every message has a receive of its size. In which order they meet is known when they happen, so where sizes are not the same one by
-/// one they are compared as sets.
-fn match_sizes(graph: &OperationGraph) -> Result<(), Problem> {
-    let mut sends = ByChannel::new(graph, |operation| match *operation {
-        Operation::Send { channel, bytes } => Some((channel, bytes)),
-        _ => None,
-    });
-    let mut receives = ByChannel::new(graph, |operation| match *operation {
-        Operation::Recv { channel, bytes } => Some((channel, bytes)),
-        _ => None,
-    });
-    for channel in 0..graph.channels.len() {
-        let (sends, receives) = (sends.of(channel), receives.of(channel));
-        if sends.iter().map(|send| send.0).eq(receives.iter().map(|receive| receive.0)) {
-            continue;
-        }
-        sends.sort_unstable();
-        receives.sort_unstable();
-        if let Some((number, what)) = without_partner(sends, receives) {
-            let line = graph.origins.get(number as usize).map_or(0, |origin| origin.line);
-            let message = format!(
-                "{} {what}: every send needs a recv of the same ranks, tag and size, and every recv a send",
-                graph.name(number)
-            );
-            return Err(Problem { line, message });
-        }
-    }
-    Ok(())
-}
-
-/// The first of these operations of a channel, sorted by size, that has no partner of its size, and what is wrong with it.
-fn without_partner(sends: &[(u64, u32)], receives: &[(u64, u32)]) -> Option<(u32, &'static str)> {
-    let (mut send, mut receive) = (sends.iter().peekable(), receives.iter().peekable());
-    loop {
-        match (send.peek(), receive.peek()) {
-            (None, None) => return None,
-            (Some(one), Some(other)) if one.0 == other.0 => {
-                send.next();
-                receive.next();
+        let mut free = accumulated(&mut graph.first_follower);
+        let none = Follower { operation: 0, after_start: false };
+        graph.followers = vec![none; self.ranks.iter().map(|rank| rank.edges.len()).sum()];
+        for (rank, first) in of_ranks() {
+            for edge in &rank.edges {
+                let place = &mut free[(first + edge.before) as usize];
+                graph.followers[*place as usize] =
+                    Follower { operation: first + edge.after, after_start: edge.after_start };
+                *place += 1;
             }
-            (Some(one), other) if other.is_none_or(|other| one.0 < other.0) => {
-                return Some((one.1, "is never received"));
-            }
-            (_, Some(other)) => return Some((other.1, "waits for a message that nobody sends")),
-            (Some(_), None) => unreachable!("it is the case before"),
         }
     }
 }
 
-/// Counts the messages and the bytes of each pair.
-fn count_messages(graph: &mut OperationGraph) -> Result<(), Problem> {
-    for number in 0..graph.operations.len() {
-        let Operation::Send { channel, bytes } = graph.operations[number] else { continue };
-        let pair = &mut graph.pairs[graph.pair_of[channel as usize] as usize];
-        pair.messages += 1;
-        let Some(sum) = pair.bytes.checked_add(bytes.max(1)) else {
-            let line = graph.origins.get(number).map_or(0, |origin| origin.line);
-            let message = format!("all messages to this rank make more than {} bytes: send less", u64::MAX);
-            return Err(Problem { line, message });
-        };
-        pair.bytes = sum;
+impl Draft {
+    /// Returns the channel of a message of rank `own`.
+    fn channel(&self, own: u32) -> Option<Channel> {
+        match *self {
+            Draft::Send { to, tag, .. } => Some(Channel { to, from: own, tag }),
+            Draft::Recv { from, tag, .. } => Some(Channel { to: own, from, tag }),
+            Draft::Calc { .. } => None,
+        }
     }
-    Ok(())
+}
+
+/// Makes the place of each group's first member of how many members each group has, which stands behind the group; returns the places
+/// without the last.
+pub(super) fn accumulated(counts: &mut [u32]) -> Vec<u32> {
+    for at in 1..counts.len() {
+        counts[at] += counts[at - 1];
+    }
+    counts[..counts.len() - 1].to_vec()
 }

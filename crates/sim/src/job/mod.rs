@@ -3,6 +3,7 @@
 mod builder;
 pub mod collective;
 pub mod goal;
+mod messages;
 mod rank;
 mod rehearsal;
 pub mod storage;

@@ -133,6 +133,14 @@ impl OperationGraph {
         &self.followers[start as usize..end as usize]
     }
 
+    /// Returns the index of a channel that there is; it is found at once if it is `likely`.
+    pub fn index_of(&self, channel: Channel, likely: u32) -> u32 {
+        if self.channels.get(likely as usize) == Some(&channel) {
+            return likely;
+        }
+        self.channels.partition_point(|other| *other < channel) as u32
+    }
+
     /// The rank that has an operation.
     pub fn rank_of(&self, operation: u32) -> u32 {
         self.first_operation.partition_point(|&first| first <= operation) as u32 - 1

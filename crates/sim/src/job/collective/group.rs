@@ -18,8 +18,10 @@ impl Cut {
 
 /// The size of part `at` of `parts` nearly equal ones of `bytes` bytes, which together make all.
 pub(super) fn share(bytes: u64, at: u32, parts: u32) -> u64 {
-    let before = |at: u32| (u128::from(bytes) * u128::from(at) / u128::from(parts)) as u64;
-    before(at + 1) - before(at)
+    let (at, parts) = (u64::from(at), u64::from(parts));
+    // bytes * at / parts, without its whole part of bytes / parts, so that no product overflows.
+    let before = |at: u64| bytes % parts * at / parts;
+    bytes / parts + before(at + 1) - before(at)
 }
 
 /// The ranks that do a collective, by their numbers in the group.

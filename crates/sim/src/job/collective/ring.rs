@@ -6,18 +6,21 @@ use super::group::{Cut, Group};
 /// m sends part m - s, which it received in the step before.
 pub(super) fn rounds(group: &mut Group, cut: Cut, rounds: u32) {
     let size = group.size();
+    let steps = rounds * (size - 1);
+    let sizes = |chunk| (0..size).map(|part| cut.chunk(part, size, chunk)).collect();
+    let sizes: Vec<Vec<u64>> = (0..cut.chunks).map(sizes).collect();
     for member in 0..size {
         let (next, before) = ((member + 1) % size, (member + size - 1) % size);
-        for chunk in 0..cut.chunks {
-            let mut received = None;
-            for step in 0..rounds * (size - 1) {
-                let part = |member: u32| (member + (size - step % size)) % size;
-                let send = group.send(member, next, chunk, cut.chunk(part(member), size, chunk));
+        group.rank(member).reserve(2 * steps as usize * sizes.len());
+        for (chunk, sizes) in (0..).zip(&sizes) {
+            let (mut received, mut part) = (None, member);
+            for _ in 0..steps {
+                let send = group.send(member, next, chunk, sizes[part as usize]);
                 if let Some(received) = received {
                     group.rank(member).require(send, received);
                 }
-                let bytes = cut.chunk(part(before), size, chunk);
-                received = Some(group.receive(member, before, chunk, bytes));
+                part = part.checked_sub(1).unwrap_or(size - 1);
+                received = Some(group.receive(member, before, chunk, sizes[part as usize]));
             }
         }
     }
