@@ -83,7 +83,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         *({"overflow": "trim", **ecn} for ecn in ECN),
         *({"sharing": "shared", **ecn, **pfc} for ecn in ECN for pfc in PFC),
     ],
-    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long", "relay")},
+    **{f"switch.{role}": [{}] for role in ("tor", "aggregation", "spine", "dci", "long", "relay", "nic")},
     "class.bulk": [{}, {"ecn": "off"}, *ECN[1:]],
     "host": [{}],
     "host.default": [{}, {"model": "snap"}, {"model": "interrupts"}],
@@ -167,6 +167,15 @@ role = "tor"
 ends = ["a", "s"]
 [[link]]
 ends = ["b", "s"]
+""",
+    "cards.toml": """
+node = [
+    { name = "a", role = "host" },
+    { name = "b", role = "host" },
+    { name = "s", role = "tor" },
+    { name = "t", role = "tor" },
+]
+link = [{ ends = ["a", "s"] }, { ends = ["a", "t"] }, { ends = ["b", "s"] }, { ends = ["b", "t"] }]
 """,
     "flows.csv": "start,from,to,bytes\n0us,0,1,1kB\n",
 }
@@ -256,6 +265,8 @@ def scenario_with(table: str, example: dict[str, Any]) -> dict[str, Any]:
         scenario["network"] = {"topology": "datacenters", "k": 2, "long_km": 1.0, "relays": relays}
         if relays:
             scenario.setdefault("switch", {})["default"] = PFC[1]
+    if table == "switch.nic":
+        scenario["network"] = {"topology": "file", "file": "cards.toml"}
     if table == "arbiter" or example.get("kind") == "crash":
         scenario["transport"]["bulk"] = {"protocol": "fastpass"}
     if example.get("kind") == "dead":

@@ -28,6 +28,7 @@ fn role(kind: NodeKind) -> &'static str {
         NodeKind::Switch(SwitchRole::Dci) => "dci",
         NodeKind::Switch(SwitchRole::Long) => "long",
         NodeKind::Switch(SwitchRole::Relay) => "relay",
+        NodeKind::Switch(SwitchRole::Nic) => "nic",
     }
 }
 

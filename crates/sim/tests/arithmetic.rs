@@ -68,6 +68,13 @@ fn ways() -> Vec<TestPath> {
             1,
             vec![(33_300_000_000, 123_457), (7 * GBPS, 1_000_000), (11 * GBPS, 1), (99_999_999_999, 700_000)],
         ),
+        // Hosts with two links each: a card is half of the delay away, and stores packets once more.
+        way(
+            "topology = 'file'\nfile = 'two_homes.toml'\nrate = '7Gbps'\ndelay = '333ns'",
+            0,
+            2,
+            [166_500, 166_500, 333_000, 333_000, 166_500, 166_500].map(|delay| (7 * GBPS, delay)).to_vec(),
+        ),
     ]
 }
 

@@ -50,4 +50,5 @@ mod three_systems;
 mod timely;
 mod training;
 mod trimming;
+mod two_homes;
 mod uec;

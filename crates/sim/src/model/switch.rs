@@ -20,17 +20,20 @@ pub enum SwitchRole {
     Long,
     /// Swing's relay: a box of two ports between such a switch and the fibre. What is set here is its port L, to the switch.
     Relay,
+    /// The part of a network card that joins a host with several links to them: to the host itself it has one link more.
+    Nic,
 }
 
 impl SwitchRole {
     /// Every role.
-    pub const ALL: [SwitchRole; 6] = [
+    pub const ALL: [SwitchRole; 7] = [
         SwitchRole::Tor,
         SwitchRole::Aggregation,
         SwitchRole::Spine,
         SwitchRole::Dci,
         SwitchRole::Long,
         SwitchRole::Relay,
+        SwitchRole::Nic,
     ];
 
     /// The role of a port of such a switch that faces a switch of role `peer`, or a host.
@@ -58,6 +61,8 @@ pub struct SwitchKinds {
     pub long: SwitchKind,
     /// The relays, [`SwitchRole::Relay`].
     pub relay: SwitchKind,
+    /// The cards of hosts with several links, [`SwitchRole::Nic`].
+    pub nic: SwitchKind,
 }
 
 impl SwitchKinds {
@@ -69,7 +74,8 @@ impl SwitchKinds {
             spine: kind.clone(),
             dci: kind.clone(),
             long: kind.clone(),
-            relay: kind,
+            relay: kind.clone(),
+            nic: kind,
         }
     }
 
@@ -97,6 +103,7 @@ impl SwitchKinds {
             SwitchRole::Dci => &self.dci,
             SwitchRole::Long => &self.long,
             SwitchRole::Relay => &self.relay,
+            SwitchRole::Nic => &self.nic,
         }
     }
 }

@@ -19,5 +19,6 @@ pub(crate) fn role_name(role: SwitchRole) -> &'static str {
         SwitchRole::Dci => "dci",
         SwitchRole::Long => "long",
         SwitchRole::Relay => "relay",
+        SwitchRole::Nic => "nic",
     }
 }

@@ -45,8 +45,10 @@ pub(crate) fn read(r: &mut Section, network: Option<&Network>) -> Option<SwitchK
     );
     let doc = "Relays: the port to the switch, and relay_* for that to the fibre; what is not given is as in default.";
     let relay = role(SwitchRole::Relay, doc);
+    let doc = "The cards of hosts with several links, which join them to their host; what is not given is as in default.";
+    let nic = role(SwitchRole::Nic, doc);
     let (tor, aggregation, spine) = (tor?, aggregation?, spine?);
-    Some(SwitchKinds { tor, aggregation, spine, dci: dci?, long: long?, relay: relay? })
+    Some(SwitchKinds { tor, aggregation, spine, dci: dci?, long: long?, relay: relay?, nic: nic? })
 }
 
 fn check_role(r: &Section, role: SwitchRole, network: Option<&Network>) {

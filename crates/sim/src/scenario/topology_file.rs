@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clearway_proto::units::{Rate, Span};
 use serde_json::json;
 
+use super::cards;
 use super::document::{self, Node, Table, Value};
 use super::error::Misread;
 use super::form::Form;
@@ -28,6 +29,7 @@ const ROLES: &[(&str, Option<SwitchRole>)] = &[
     ("spine", Some(SwitchRole::Spine)),
     ("dci", Some(SwitchRole::Dci)),
     ("relay", Some(SwitchRole::Relay)),
+    ("nic", Some(SwitchRole::Nic)),
 ];
 
 /// Reads the text of a topology file; links that do not say otherwise have this rate and delay.
@@ -41,7 +43,7 @@ pub(crate) fn read(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Li
         Some((nodes?, links))
     });
     let listed = listed.flatten().filter(|listed| check(&source, &root, listed));
-    listed.ok_or_else(|| Misread::Elsewhere(source.into_problems()))
+    listed.map(cards::with_cards).ok_or_else(|| Misread::Elsewhere(source.into_problems()))
 }
 
 fn read_node(r: &mut Section) -> ListedNode {
@@ -108,7 +110,7 @@ fn end(node: &Node, names: Option<&BTreeMap<&str, u32>>, wanted: &str) -> Result
 }
 
 /// Pairs of rate and delay that links may have: with every role of switch they are numbered in 16 bits.
-const MAX_KINDS: usize = 10_000;
+const MAX_KINDS: usize = 9_000;
 
 /// Checks that the lists make up a network; notes what does not.
 fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
@@ -138,9 +140,12 @@ fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
         degree[b as usize] += 1;
     }
     for (i, node) in nodes.iter().enumerate() {
-        if node.switch.is_none() && degree[i] != 1 {
-            say(format!("node[{i}]"), format!("host {} has {} links; a host has one", node.name, degree[i]));
+        if node.switch.is_none() && degree[i] == 0 {
+            say(format!("node[{i}]"), format!("host {} has no link; a host has one, or several", node.name));
         }
+    }
+    for (i, message) in cards::problems(nodes, links, &degree) {
+        say(format!("node[{i}]"), message);
     }
     for (i, node) in (0..).zip(nodes).filter(|(_, node)| node.switch == Some(SwitchRole::Relay)) {
         let of_it = links.iter().filter(|link| link.ends.0 == i || link.ends.1 == i);

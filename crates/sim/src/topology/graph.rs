@@ -111,10 +111,22 @@ impl Graph {
         self.nodes.iter().position(|node| node.name == name).map(|node| node as u32)
     }
 
-    /// The link from one named node to another; of several in parallel, the first.
+    /// The link from one named node to another; of several in parallel, the first. A host with several links is named by itself or by
+    /// its card, which has them.
     pub fn link_between(&self, from: &str, to: &str) -> Option<u32> {
         let (from, to) = (self.node_named(from)?, self.node_named(to)?);
-        self.outgoing(from).iter().copied().find(|&link| self.link(link).to == to)
+        let between = |from, to| self.outgoing(from).iter().copied().find(|&link| self.link(link).to == to);
+        between(from, to).or_else(|| between(self.card_of(from), self.card_of(to)))
+    }
+
+    /// The card of a host with several links, and any other node itself.
+    fn card_of(&self, node: u32) -> u32 {
+        match self.outgoing(node) {
+            &[nic] if node < self.hosts && self.role(self.link(nic).to) == Some(SwitchRole::Nic) => {
+                self.link(nic).to
+            }
+            _ => node,
+        }
     }
 
     /// Returns what a person calls a link: `h0>tor0`.

@@ -363,7 +363,7 @@ fn roles_have_the_keys_of_the_default() {
     }
     default.sort_unstable();
     default.dedup();
-    for role in ["tor", "aggregation", "spine"] {
+    for role in ["tor", "aggregation", "spine", "nic"] {
         let mut keys: Vec<&String> =
             switch[role]["properties"].as_object().expect("properties").keys().collect();
         keys.sort_unstable();

@@ -109,7 +109,8 @@ impl Shape for Datacenters {
 
     fn roles(&self) -> Vec<SwitchRole> {
         let all = SwitchRole::ALL.into_iter();
-        all.filter(|&role| self.relays || role != SwitchRole::Relay).collect()
+        let none = if self.relays { [SwitchRole::Nic; 2] } else { [SwitchRole::Nic, SwitchRole::Relay] };
+        all.filter(|role| !none.contains(role)).collect()
     }
 
     fn switch_ports(&self, role: SwitchRole) -> (f64, f64) {
@@ -124,6 +125,7 @@ impl Shape for Datacenters {
             SwitchRole::Dci => (1, spines),
             // Its switches are those of role dci.
             SwitchRole::Long => (0, 2),
+            SwitchRole::Nic => (0, 0),
             SwitchRole::Relay => unreachable!("relays are no part of a datacenter"),
         };
         (f64::from(self.count * switches), f64::from(self.count * ports))

@@ -43,7 +43,7 @@ impl Shape for FatTree {
         let switches = match role {
             SwitchRole::Tor | SwitchRole::Aggregation => self.k * self.k / 2,
             SwitchRole::Spine => self.k * self.k / 4,
-            SwitchRole::Dci | SwitchRole::Long | SwitchRole::Relay => 0,
+            SwitchRole::Dci | SwitchRole::Long | SwitchRole::Relay | SwitchRole::Nic => 0,
         };
         (f64::from(switches), f64::from(switches * self.k))
     }

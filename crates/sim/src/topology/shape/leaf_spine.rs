@@ -39,7 +39,11 @@ impl Shape for LeafSpine {
         match role {
             SwitchRole::Tor => (f64::from(self.leaves), f64::from(self.hosts()) + self.uplinks()),
             SwitchRole::Spine => (f64::from(self.spines), self.uplinks()),
-            SwitchRole::Aggregation | SwitchRole::Dci | SwitchRole::Long | SwitchRole::Relay => (0.0, 0.0),
+            SwitchRole::Aggregation
+            | SwitchRole::Dci
+            | SwitchRole::Long
+            | SwitchRole::Relay
+            | SwitchRole::Nic => (0.0, 0.0),
         }
     }
 
