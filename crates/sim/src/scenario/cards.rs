@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use clearway_proto::units::{Rate, Span};
+use clearway_proto::units::Span;
 
 use crate::model::{ListedLink, ListedNode, SwitchRole};
 
@@ -59,12 +59,12 @@ pub(super) fn with_cards(
         let card = nodes.len() as u32;
         let name = format!("{}{SUFFIX}", nodes[host as usize].name);
         nodes.push(ListedNode { name, switch: Some(SwitchRole::Nic) });
-        let nearest = own.iter().map(|&link| links[link].delay).min().expect("several links");
+        let of_links = || own.iter().map(|&link| &links[link]);
+        let nearest = of_links().map(|link| link.delay).min().expect("several links");
+        let rate = of_links().map(|link| link.rate).max().expect("several links");
         let near = (nearest.as_ps() / 2).max(1);
-        let mut rate = Rate::from_bps(0);
         for link in own {
             let link = &mut links[link];
-            rate = rate.max(link.rate);
             link.delay = Span::from_ps((link.delay.as_ps() - near).max(1));
             let end = if link.ends.0 == host { &mut link.ends.0 } else { &mut link.ends.1 };
             *end = card;

@@ -2,6 +2,7 @@
 
 mod arbiter_warnings;
 mod arbiters;
+mod cards;
 mod classes;
 mod fixture;
 mod hosts;
