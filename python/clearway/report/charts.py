@@ -32,6 +32,15 @@ _SIZE_BINS = 24
 Distribution = tuple[Floats, Floats, float]
 """Times, how often each was, and how many more there are of which the time is not known."""
 
+Statistic = Callable[[Floats], float]
+
+STATISTICS: Mapping[str, Statistic] = {
+    "mean": lambda values: float(np.mean(values)),
+    "median": lambda values: float(np.quantile(values, 0.5)),
+    "p99": lambda values: float(np.quantile(values, 0.99)),
+}
+"""What is drawn of the slowdowns of the flows of a size, by name."""
+
 
 def charts(groups: Labelled) -> list[Chart]:
     """Return the charts of what every run has or may sample, in the order of the page."""
@@ -63,24 +72,38 @@ def completion_cdf(groups: Labelled) -> Chart:
 
 def slowdown_by_size(groups: Labelled) -> Chart:
     """Completion time over the ideal one, by flow size: median and p99 of each bin."""
-    lines, unfinished = [], []
+    found, unfinished = by_flow_size(groups, {name: STATISTICS[name] for name in ("median", "p99")})
+    lines = [replace(line, thin=name == "p99") for name, _, line in found]
+    return slowdown_chart(lines, "Thick: median; thin: 99th percentile.", unfinished)
+
+
+def by_flow_size(
+    groups: Labelled, statistics: Mapping[str, Statistic]
+) -> tuple[list[tuple[str, Source, Line]], str]:
+    """Draw statistics of slowdowns by flow size, each with its name and source; say how many were unfinished."""
+    found: list[tuple[str, Source, Line]] = []
+    unfinished = []
     for source in by_transport(groups, "flows"):
         seeds = [sized(flows) for flows in source.tables]
         unfinished.append((source.label, _unfinished(source)))
         if not any(len(sizes) for sizes, _ in seeds) or not _completed(source):
             continue
         edges = size_edges(np.concatenate([sizes for sizes, _ in seeds]))
-        for quantile, name in ((0.5, "median"), (0.99, "p99")):
-            sizes, values = _by_size(seeds, edges, quantile)
-            found = over_seeds(values)
-            look, label = source.look, source.named(name).label
-            line = look.line(label, sizes, found.mean, low=found.low, high=found.high)
-            lines.append(replace(line, thin=name == "p99"))
+        for name, statistic in statistics.items():
+            sizes, values = _by_size(seeds, edges, statistic)
+            each = over_seeds(values)
+            label = source.named(name).label
+            found.append((name, source, source.look.line(label, sizes, each.mean, low=each.low, high=each.high)))
+    lower_bounds = "; they count with their age, so the lines are lower bounds where they are"
+    return found, under_way(unfinished, lower_bounds)
+
+
+def slowdown_chart(lines: Sequence[Line], key: str, unfinished: str) -> Chart:
+    """Make the chart of slowdowns by flow size; `key` says which line is which statistic."""
     spread = largest(lines, lambda line: line.y) > 20 * _smallest(lines, lambda line: line.y)
     return Chart(
         "Completion time by flow size",
-        "Slowdown: completion time over that of an empty network. Thick: median; thin: 99th percentile."
-        + under_way(unfinished, "; they count with their age, so the lines are lower bounds where they are"),
+        f"Slowdown: completion time over that of an empty network. {key}{unfinished}",
         "flow size (bytes)",
         "slowdown (times ideal)",
         lines,
@@ -319,8 +342,10 @@ def _completed(source: Source) -> bool:
     return any(bool((np.isfinite(rows["slowdown"]) & (rows["bytes"] > 0)).any()) for rows in source.tables)
 
 
-def _by_size(seeds: Sequence[tuple[Floats, Floats]], edges: Floats, quantile: float) -> tuple[Floats, Floats]:
-    """Return the centre of each bin that is used, and a row of quantiles of slowdowns for each seed."""
+def _by_size(
+    seeds: Sequence[tuple[Floats, Floats]], edges: Floats, statistic: Statistic
+) -> tuple[Floats, Floats]:
+    """Return the centre of each bin that is used, and a row of statistics of slowdowns for each seed."""
     # Rounding of the first edge must not leave the smallest size without a bin.
     bins = [np.maximum(np.searchsorted(edges, sizes, side="right") - 1, 0) for sizes, _ in seeds]
     used = np.unique(np.concatenate(bins))
@@ -328,7 +353,7 @@ def _by_size(seeds: Sequence[tuple[Floats, Floats]], edges: Floats, quantile: fl
     for row, ((_, slowdowns), places) in enumerate(zip(seeds, bins, strict=True)):
         for column, number in enumerate(used):
             if (places == number).any():
-                values[row, column] = np.quantile(slowdowns[places == number], quantile)
+                values[row, column] = statistic(slowdowns[places == number])
     every, of_every = np.concatenate([sizes for sizes, _ in seeds]), np.concatenate(bins)
     centres = [np.exp(np.log(every[of_every == number]).mean()) for number in used]
     return np.array(centres), values

@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from clearway.figures import Figure, figure_of, readable, unfinished_beside, value_of
-from clearway.runs import Run
 from clearway.statistics import Interval, interval
 
 
-def figures_of(run: Run) -> Iterator[tuple[str, float | None]]:
+def figures_of(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     """Yield the figures of a summary; those of a transport, if it has several, with its name in front."""
-    yield from _numbers(run.summary)
-    transports = run.summary.get("transports") or {}
+    yield from _numbers(summary)
+    transports = summary.get("transports") or {}
     if len(transports) > 1:
         for name, figures in transports.items():
             for key, value in _numbers(figures):
@@ -26,11 +25,11 @@ def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
             yield key, value_of(summary, key)
 
 
-def intervals(runs: Sequence[Run]) -> dict[str, Interval]:
-    """Take the mean of every figure and its 95 % interval over the runs that have it."""
+def intervals(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
+    """Take the mean of every figure and its 95 % interval over the summaries that have it."""
     found: dict[str, list[float]] = {}
-    for run in runs:
-        for key, value in figures_of(run):
+    for summary in summaries:
+        for key, value in figures_of(summary):
             if value is not None:
                 found.setdefault(key, []).append(value)
     return {key: interval(values) for key, values in found.items()}

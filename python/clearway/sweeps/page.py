@@ -60,18 +60,23 @@ def page(
     """Return the page; `columns` are the figures of its table."""
     sheet = Sheet(title)
     keys = list(combinations[0].overrides)
-    figures = _figures(combinations)
-    over = f", mean of {seeds} seeds with its 95 % interval" if seeds > 1 else ""
+    figures = figures_shown(combinations)
+    over = over_seeds(seeds)
     if frontier is not None:
         sheet.sections.append(_frontier_section(sheet, combinations, columns, frontier))
-    main = _main_axis(keys, combinations)
+    main = main_axis(keys, combinations)
     drawings: list[Chart | Bars] = [
-        _over_axis(main, figure, combinations, over) if main else _bars(figure, combinations, over)
+        over_axis(main, figure, combinations, over) if main else bars_of(figure, combinations, over)
         for figure in figures
     ]
     sheet.sections.append(sheet.drawn(drawings))
     sheet.sections.append(_table_section(keys, columns, combinations, frontier))
     return sheet.page()
+
+
+def over_seeds(seeds: int) -> str:
+    """Say of a figure that it is the mean of several seeds, where it is."""
+    return f", mean of {seeds} seeds with its 95 % interval" if seeds > 1 else ""
 
 
 def _frontier_section(
@@ -92,7 +97,7 @@ def _frontier_section(
     return f'<section class="figure"><h2>Frontier</h2><p class="note">{escape(words)}</p>{drawn}</section>'
 
 
-def _figures(combinations: Sequence[Combination]) -> list[str]:
+def figures_shown(combinations: Sequence[Combination]) -> list[str]:
     """List the figures worth a chart: those that differ between combinations, or all if none do."""
     rows = [each.means for each in combinations]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -101,7 +106,7 @@ def _figures(combinations: Sequence[Combination]) -> list[str]:
     return differing or headline
 
 
-def _main_axis(keys: Sequence[str], combinations: Sequence[Combination]) -> str | None:
+def main_axis(keys: Sequence[str], combinations: Sequence[Combination]) -> str | None:
     """Choose the numeric axis with the most values."""
     numeric = {
         key: len({str(each.overrides[key]) for each in combinations})
@@ -117,7 +122,8 @@ def _varying(combinations: Sequence[Combination]) -> list[str]:
     return [key for key in keys if len({str(each.overrides[key]) for each in combinations}) > 1]
 
 
-def _over_axis(axis: str, figure: str, combinations: Sequence[Combination], over: str) -> Chart:
+def over_axis(axis: str, figure: str, combinations: Sequence[Combination], over: str) -> Chart:
+    """Draw a figure over an axis, a line for each combination of the other axes' values."""
     groups: dict[str, dict[float, Interval]] = {}
     others = [key for key in _varying(combinations) if key != axis]
     for each in combinations:
@@ -166,7 +172,8 @@ def _bounds(figure: str, combinations: Sequence[Combination]) -> str:
     return f" Lower bounds, as something was unfinished: {len(points)} of {len(combinations)} points."
 
 
-def _bars(figure: str, combinations: Sequence[Combination], over: str) -> Bars:
+def bars_of(figure: str, combinations: Sequence[Combination], over: str) -> Bars:
+    """Draw a figure of each combination as a bar, where no axis is of numbers."""
     return Bars(
         _title(figure),
         f"By combination{over}.{_bounds(figure, combinations)}",

@@ -186,7 +186,7 @@ def run(
     for point, result in zip(planned.points, made.runs, strict=True):
         overrides = {key: point.overrides[key] for key in keys}
         groups.setdefault(repr(overrides), (overrides, []))[1].append(result)
-    found = [intervals(results) for _, results in groups.values()]
+    found = [intervals([each.summary for each in results]) for _, results in groups.values()]
     combinations = [
         (overrides, {key: of.mean for key, of in row.items()})
         for (overrides, _), row in zip(groups.values(), found, strict=True)

@@ -24,7 +24,7 @@ def columns(keys: Sequence[str], points: Sequence[Point], runs: Sequence[Run]) -
         values = [point.overrides[key] for point in points]
         name, numbers = column_of(key, values)
         table[name] = np.array([str(value) for value in values]) if numbers is None else np.array(numbers)
-    rows = [dict(figures_of(run)) for run in runs]
+    rows = [dict(figures_of(run.summary)) for run in runs]
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row.get(name) for row in rows]
         if all(isinstance(cell, int) and cell >= 0 for cell in cells):
