@@ -29,6 +29,7 @@ COMMANDS = {
     ),
     "paper": "Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted.",
     "report": "Write one self-contained HTML page about one run or several.",
+    "plot": "Draw runs or sweeps as a figure for a paper: PDF, SVG or PNG. Needs matplotlib.",
     "export": "Write what a run has recorded as other tools read it.",
     "import": "Make a scenario of files of other simulators, and say what it has no room for.",
     "schema": "Print the JSON Schema of a scenario, for editors.",

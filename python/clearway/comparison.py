@@ -9,14 +9,15 @@ test: the comparison then says what it would need.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clearway import beside
+from clearway import beside, drawing
 from clearway.figures import (
     TWICE,
     AtLeast,
@@ -31,6 +32,9 @@ from clearway.figures import (
 from clearway.overview import MAIN, Overview, reasons_in_words
 from clearway.seeds import Seeds
 from clearway.statistics import Interval, exact, p_value, told_apart
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 _WORTH_SAYING = 0.01  # relative; below it no difference is worth a word
 _SEEDS_TO_TELL = 5  # of each column: where more are needed, the intervals show it
@@ -158,6 +162,10 @@ class Comparison:
     def interval(self) -> str:
         """Say what the figures cover."""
         return interval_in_words([run.summary for group in self.groups for run in group.runs])
+
+    def plot(self, kind: str, path: str | os.PathLike[str] | None = None, *, columns: int = 1) -> Drawing:
+        """Draw all columns in one figure for a paper, as `Run.plot` does."""
+        return drawing.plot_runs(list(zip(self.labels, self.groups, strict=True)), kind, path, columns)
 
     def _main_figures(self) -> Overview:
         rows = [

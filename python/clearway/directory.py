@@ -181,11 +181,16 @@ class Staging:
 
 
 def write_text(target: Path, text: str) -> None:
+    """Write a file of text whole or not at all, in place of the one that is there."""
+    write_bytes(target, text.encode())
+
+
+def write_bytes(target: Path, contents: bytes) -> None:
     """Write a file whole or not at all, in place of the one that is there."""
     real = _real(target)
     staged = beside(real)
     try:
-        staged.write_text(text, encoding="utf-8")
+        staged.write_bytes(contents)
         staged.replace(real)
     except OSError as error:
         raise _unwritable(target, error, _PAGE_OPTION) from error

@@ -96,6 +96,13 @@ class Record:
             self.refuse(key, "expected an object")
         return Record(self._path, value, self._named(key))
 
+    def records(self, key: str) -> list[Record]:
+        """Take a list of objects."""
+        values = self._value(key)
+        if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+            self.refuse(key, "expected a list of objects")
+        return [Record(self._path, each, f"{self._named(key)}[{place}]") for place, each in enumerate(values)]
+
     def names(self) -> list[str]:
         """Return the keys, each the name of something in the same directory."""
         for key in self._values:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, arguments, columns, directory, frames
+from clearway import _clearway, arguments, columns, directory, drawing, frames
 from clearway.across_seeds import main_figures
 from clearway.columns import Columns
 from clearway.documents import quantity
@@ -22,6 +23,7 @@ from clearway.saved import SavedTables, described_in, figures_in_record, read_ma
 if TYPE_CHECKING:
     import pandas
     import polars
+    from matplotlib.figure import Figure
 
 HOW_TO_RECORD: Mapping[str, str] = {
     "queues": 'add queues = "10us" under [record]',
@@ -222,6 +224,16 @@ class Run:
     def to_polars(self, table: str) -> polars.DataFrame:
         """Return a table as a Polars frame."""
         return frames.to_polars(self.table(table))
+
+    def plot(self, kind: str, path: str | os.PathLike[str] | None = None, *, columns: int = 1) -> Figure:
+        """Draw a figure for a paper, and write it as PDF, SVG or PNG if a file is named.
+
+        The kinds, and what must be recorded for each, are in `clearway.plotting.kinds.SHOWN`; `clearway plot
+        --kind list` prints them. `columns` is 1 or 2, the columns of a paper that it is as wide as. Fonts are
+        embedded in what is written here, and not in what the figure's own `savefig` writes. Raises
+        `ClearwayError` without matplotlib, and for what was not recorded.
+        """
+        return drawing.plot_runs([(self.name, self)], kind, path, columns)
 
     def save(self, path: str | Path) -> Path:
         """Write a run directory, whole or not at all; `path` must not exist or be empty."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clearway import directory
+from clearway import directory, drawing
 from clearway.across_seeds import figure_columns, intervals_of, main_figures, of_transport, transports_in
 from clearway.figures import ABSENT, AtLeast, measured_in
 from clearway.runs import Run
 from clearway.saved import read_manifest
 from clearway.statistics import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,10 @@ class Seeds:
     def columns(self) -> list[tuple[str, dict[str, Interval]]]:
         """Return a heading and the intervals for the whole run, and for each transport if it has several."""
         return figure_columns(self._summaries(None))
+
+    def plot(self, kind: str, path: str | os.PathLike[str] | None = None, *, columns: int = 1) -> Figure:
+        """Draw a figure for a paper as `Run.plot` does: means over the seeds, with 95 % intervals."""
+        return drawing.plot_runs([(self.name, self)], kind, path, columns)
 
     def summary(self) -> dict[str, Any]:
         """Return the intervals as they stand in `summary.json`."""

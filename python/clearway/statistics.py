@@ -9,8 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clearway.figures import mean_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 
@@ -44,6 +49,12 @@ def interval(samples: Sequence[float]) -> Interval:
 def exact(of: Interval) -> Interval:
     """Return the same mean as one that chance has no part in."""
     return Interval(of.mean, 0.0, of.count, 0.0)
+
+
+def jain_of(rates: NDArray[np.float64]) -> float:
+    """Jain's index: 1 if all are equal, 1/n if one has all."""
+    squares = float((rates**2).sum())
+    return float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else math.nan
 
 
 def p_value(a: Interval, b: Interval) -> float | None:

@@ -80,7 +80,7 @@ def slowdown_by_size(groups: Labelled) -> Chart:
 def by_flow_size(
     groups: Labelled, statistics: Mapping[str, Statistic]
 ) -> tuple[list[tuple[str, Source, Line]], str]:
-    """Draw statistics of slowdowns by flow size, each with its name and source; say how many were unfinished."""
+    """Draw statistics of slowdowns by flow size, each with its name and source; say what was unfinished."""
     found: list[tuple[str, Source, Line]] = []
     unfinished = []
     for source in by_transport(groups, "flows"):
@@ -93,7 +93,9 @@ def by_flow_size(
             sizes, values = _by_size(seeds, edges, statistic)
             each = over_seeds(values)
             label = source.named(name).label
-            found.append((name, source, source.look.line(label, sizes, each.mean, low=each.low, high=each.high)))
+            found.append(
+                (name, source, source.look.line(label, sizes, each.mean, low=each.low, high=each.high))
+            )
     lower_bounds = "; they count with their age, so the lines are lower bounds where they are"
     return found, under_way(unfinished, lower_bounds)
 
@@ -300,7 +302,11 @@ def scaled(line: Line, x: float = 1.0, y: float = 1.0) -> Line:
 
 def time_unit(lines: Sequence[Line], axis: Callable[[Line], Floats]) -> tuple[float, str]:
     """Choose the unit of time for an axis, and what microseconds are to be divided by."""
-    most = largest(lines, axis)
+    return unit_of_time(largest(lines, axis))
+
+
+def unit_of_time(most: float) -> tuple[float, str]:
+    """Choose the unit for times up to `most` microseconds, and what microseconds are to be divided by."""
     return next((unit for unit in ((1e6, "s"), (1e3, "ms")) if most >= 2 * unit[0]), (1.0, "us"))
 
 

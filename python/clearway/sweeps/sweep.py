@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, arguments, columns, directory, frames
+from clearway import _clearway, arguments, columns, directory, drawing, frames
 from clearway.arguments import Source
 from clearway.execution import Watch
 from clearway.figures import figures_in
@@ -28,6 +29,7 @@ from clearway.sweeps.store import Store
 if TYPE_CHECKING:
     import pandas
     import polars
+    from matplotlib.figure import Figure
 
     from clearway.api import Override
     from clearway.cluster.client import Cluster
@@ -116,6 +118,21 @@ class Sweep:
     def as_json(self) -> dict[str, Any]:
         """Return what `clearway sweep --json` prints."""
         return as_json(self, None)
+
+    def plot(
+        self,
+        figures: str | Sequence[str] | None = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        columns: int = 1,
+    ) -> Figure:
+        """Draw figures, such as "fct_p99_us", over the axis with the most values, and write PDF, SVG or PNG.
+
+        A line is a combination of the other axes' values: means over the seeds, with 95 % intervals. Without
+        `figures` it is the first that differs between points; several are panels. Else as `Run.plot`.
+        """
+        swept = (self.planned.name, self.described, self.seeds)
+        return drawing.plot_sweep(swept, figures, path, columns)
 
     def save(self, path: str | Path) -> Path:
         """Write the table, a page and `sweep.json` into a directory that must not exist or be empty."""

@@ -14,6 +14,7 @@ from clearway.paper.measures.rows import column_of, rows_of
 from clearway.paper.measures.scenario import amount_of
 from clearway.paper.measures.values import Floats
 from clearway.runs import Run
+from clearway.statistics import jain_of
 
 
 @of_run
@@ -101,12 +102,6 @@ def _times_us(run: Run, table: Mapping[str, Any]) -> tuple[float, float, float]:
     """Return when the first and the last flow of a table start, and when they stop, or the run does."""
     starts = [amount_of(start) for start in str(table["start"]).split("..")]
     return starts[0], starts[-1], amount_of(table.get("stop", run.scenario["duration"]))
-
-
-def jain_of(rates: Floats) -> float:
-    """Jain's index: 1 if all are equal, 1/n if one has all."""
-    squares = float((rates**2).sum())
-    return float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else math.nan
 
 
 def _rates(run: Run, transports: Sequence[str], from_us: float, to_us: float) -> Floats:

@@ -1,0 +1,91 @@
+"""Figures of panels, and their files, which are the same bytes for the same runs."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from clearway import _clearway, directory
+from clearway.plotting.lines import Entry, draw, legend
+from clearway.plotting.others import draw_bars, draw_heat, draw_lanes, draw_ranking
+from clearway.plotting.panels import Curves, Heat, Lanes, Panel, Ranking
+from clearway.plotting.style import WIDTHS, style
+from clearway.report.sheet import Bars
+
+_LINES = {1: 1.9, 2: 2.2}  # inches of height
+_AROUND = 0.6  # inches of the axis below a panel
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def figure_of(panels: Sequence[Panel], columns: int) -> Figure:
+    """Draw panels below each other, as wide as one column or two of a paper."""
+    with style(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a letter that the font has not
+        heights = [_height(panel, columns) for panel in panels]
+        figure = Figure(figsize=(WIDTHS[columns], sum(heights)), layout="constrained")
+        FigureCanvasAgg(figure)
+        grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
+        room = 0.0
+        for number, (axes, panel) in enumerate(zip(grid[:, 0], panels, strict=True)):
+            entries = _drawn(axes, panel)
+            if entries:
+                room += legend(figure, axes, entries)
+            if len(panels) > 1:
+                axes.set_xlabel(f"{axes.get_xlabel()}\n({_LETTERS[number % len(_LETTERS)]}) {panel.title}")
+        figure.set_figheight(sum(heights) + room)
+        return figure
+
+
+def contents_of(figure: Figure, ending: str, subject: str) -> bytes:
+    """Return the file of a figure as PDF, SVG or PNG; `subject` is what its metadata say of it."""
+    said = {"Title": "Clearway", "Creator": f"clearway {_clearway.VERSION}"}
+    by_ending: dict[str, dict[str, str | None]] = {
+        "pdf": {**said, "Subject": subject, "CreationDate": None},
+        "svg": {**said, "Description": subject, "Date": None},
+        "png": {"Title": "Clearway", "Software": said["Creator"], "Description": subject},
+    }
+    buffer = io.BytesIO()
+    with style(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        figure.savefig(buffer, format=ending, metadata=by_ending[ending])
+    return buffer.getvalue()
+
+
+def write(target: Path, figure: Figure, subject: str) -> None:
+    """Write the file of a figure whole or not at all."""
+    directory.write_bytes(target, contents_of(figure, target.suffix[1:].lower(), subject))
+
+
+def _drawn(axes: Axes, panel: Panel) -> list[Entry]:
+    match panel:
+        case Curves():
+            return draw(axes, panel)
+        case Ranking():
+            return draw_ranking(axes, panel)
+        case Heat():
+            return draw_heat(axes, panel)
+        case Lanes():
+            return draw_lanes(axes, panel)
+        case Bars():
+            return draw_bars(axes, panel)
+
+
+def _height(panel: Panel, columns: int) -> float:
+    """Return the inches that a panel needs without its legend."""
+    match panel:
+        case Curves():
+            return _LINES[columns]
+        case Ranking():
+            return _AROUND + 0.17 * len(panel.places) * max(1.0, 0.6 * len(panel.series))
+        case Heat():
+            return _AROUND + min(max(0.1 * len(panel.rows), 1.2), 3.2)
+        case Lanes():
+            return _AROUND + max(0.16 * len(panel.timeline.ranks), 0.8)
+        case Bars():
+            return _AROUND + 0.2 * max(len(panel.bars), 3)
