@@ -28,6 +28,12 @@ def making() -> Any:
     return import_module("clearway.plotting.making")
 
 
+def writing_papers() -> Any:
+    """Import what writes a paper's figures, `clearway.plotting.papers`; raise without matplotlib."""
+    making()
+    return import_module("clearway.plotting.papers")
+
+
 def check_target(target: Path) -> None:
     """Raise before the work what is wrong with the file that is to be written."""
     if target.suffix.lower() not in ENDINGS:

@@ -15,7 +15,19 @@ from tools.supply.outcome import ROOT, Outcome, State, ask
 _PYTHONS = ("python3.10", "python3.11", sys.executable)
 _HAVE_WHEELS = "import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 12))"
 _FILES = (
-    *("api", "bad_input", "cluster", "commands", "compare", "plan", "report", "run", "statistics", "store"),
+    *(
+        "api",
+        "bad_input",
+        "cluster",
+        "commands",
+        "compare",
+        "plan",
+        "plot",
+        "report",
+        "run",
+        "statistics",
+        "store",
+    ),
     *("streams", "sweep_page", "tables"),
 )
 _LEFT_OUT = {

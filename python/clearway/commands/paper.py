@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from clearway import console, screen
+from clearway import console, drawing, screen
 from clearway.commands.options import (
     JobsOption,
     JsonOption,
@@ -38,6 +38,9 @@ def run_paper(
     show: Annotated[
         bool, typer.Option("--list", help="List the figures there are, and run nothing.")
     ] = False,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Write each figure as a PDF beside the page, too. Needs matplotlib.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted."""
@@ -46,6 +49,7 @@ def run_paper(
     if show:
         screen.show_experiments(chosen, as_json=json)
         return
+    drawer = drawing.writing_papers() if pdf else None
     output = Output(out, Path("runs") / f"paper-{found.name}")
     done = []
     kept = Store(store)
@@ -56,13 +60,20 @@ def run_paper(
             done.append(each)
             if not json:
                 screen.show_reproduced(each)
-    written = output.write(lambda path: reproduce.write_into(path, found, done, full=full))
+
+    def fill(path: Path) -> None:
+        reproduce.write_into(path, found, done, full=full)
+        if drawer is not None:
+            drawer.write_figures(path, done)
+
+    written = output.write(fill)
     if json:
         console.show_json(result.as_json(done))
     else:
         screen.show_claims(done)
         for line in result.in_words(done):
             console.say(line)
-        console.say(f"written to {written}, with a page: {written / reproduce.PAGE}")
+        pdfs = " and a PDF of each figure" if pdf else ""
+        console.say(f"written to {written}, with a page: {written / reproduce.PAGE}{pdfs}")
     if result.failed(done):
         raise typer.Exit(CLAIM_FAILED)

@@ -21,7 +21,7 @@ from clearway.paper.parameters import Parameter
 from clearway.paper.result import Reproduced, tallies
 from clearway.report.chart import Chart
 from clearway.report.page import table
-from clearway.report.sheet import Sheet
+from clearway.report.sheet import Bars, Sheet
 from clearway.sweeps.frontier_charts import frontier_charts
 from clearway.sweeps.overrides import label_of
 
@@ -112,16 +112,18 @@ def _figure(sheet: Sheet, each: Reproduced) -> str:
         if text
     )
     claims = _claims(each.claims, figures=False, reasons=True) if each.claims else ""
-    drawings = [plots.drawn(plot, each.runs) for plot in experiment.plots]
-    frontier = ""
-    if experiment.frontier is not None:
-        frontier = f'<p class="note">{escape(each.conclusion)}</p>'
-        drawings.extend(_frontier(experiment, each))
+    frontier = f'<p class="note">{escape(each.conclusion)}</p>' if experiment.frontier is not None else ""
     return (
         f'<section class="figure" id="{escape(experiment.id)}"><h2>{escape(experiment.figure)}: '
-        f"{escape(experiment.title)}</h2>{notes}{claims}{frontier}{sheet.drawn(drawings)}"
+        f"{escape(experiment.title)}</h2>{notes}{claims}{frontier}{sheet.drawn(drawings(each))}"
         f"{_scenarios(experiment)}</section>"
     )
+
+
+def drawings(each: Reproduced) -> list[Chart | Bars]:
+    """Draw the plots of an experiment, the paper's points among them, and its frontier if it has one."""
+    drawn = [plots.drawn(plot, each.runs) for plot in each.experiment.plots]
+    return [*drawn, *(_frontier(each.experiment, each) if each.experiment.frontier is not None else [])]
 
 
 def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:

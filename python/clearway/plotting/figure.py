@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +22,9 @@ from clearway.report.sheet import Bars
 
 _LINES = {1: 1.9, 2: 2.2}  # inches of height
 _AROUND = 0.6  # inches of the axis below a panel
+_CHARACTERS_AN_INCH = 15  # of a title
+_LINE = 0.14  # inches
+_LETTER = re.compile(r"\([a-z]\) ")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -31,13 +36,18 @@ def figure_of(panels: Sequence[Panel], columns: int) -> Figure:
         figure = Figure(figsize=(WIDTHS[columns], sum(heights)), layout="constrained")
         FigureCanvasAgg(figure)
         grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
+        drawn = list(zip(grid[:, 0], panels, strict=True))
+        entries = [_drawn(axes, panel) for axes, panel in drawn]
+        figure.draw_without_rendering()  # lays axes out
         room = 0.0
-        for number, (axes, panel) in enumerate(zip(grid[:, 0], panels, strict=True)):
-            entries = _drawn(axes, panel)
-            if entries:
-                room += legend(figure, axes, entries)
-            if len(panels) > 1:
-                axes.set_xlabel(f"{axes.get_xlabel()}\n({_LETTERS[number % len(_LETTERS)]}) {panel.title}")
+        for number, (axes, panel) in enumerate(drawn):
+            _wrap_label(axes)
+            if len(panels) > 1 or not axes.get_xlabel():
+                has_letter = len(panels) == 1 or _LETTER.match(panel.title)
+                letter = "" if has_letter else f"({_LETTERS[number % len(_LETTERS)]}) "
+                room += _name(axes, f"{letter}{panel.title}")
+        figure.draw_without_rendering()
+        room += sum(legend(figure, axes, shown) for (axes, _), shown in zip(drawn, entries, strict=True))
         figure.set_figheight(sum(heights) + room)
         return figure
 
@@ -60,6 +70,23 @@ def contents_of(figure: Figure, ending: str, subject: str) -> bytes:
 def write(target: Path, figure: Figure, subject: str) -> None:
     """Write the file of a figure whole or not at all."""
     directory.write_bytes(target, contents_of(figure, target.suffix[1:].lower(), subject))
+
+
+def _wrap_label(axes: Axes) -> None:
+    """Break the label of the vertical axis where it is longer than the axis."""
+    inches = axes.get_window_extent().height / axes.figure.dpi
+    label = axes.get_ylabel()
+    if len(label) > inches * _CHARACTERS_AN_INCH:
+        what, has_unit, unit = label.rpartition(" (")
+        axes.set_ylabel(f"{what}\n({unit}" if has_unit else textwrap.fill(label, 12))
+
+
+def _name(axes: Axes, title: str) -> float:
+    """Write what a panel is below it; return the inches that this takes more than was planned."""
+    inches = axes.get_window_extent().width / axes.figure.dpi
+    lines = textwrap.wrap(title, max(int(inches * _CHARACTERS_AN_INCH), 20))
+    axes.set_xlabel("\n".join([axes.get_xlabel(), *lines]).lstrip())
+    return _LINE * len(lines)
 
 
 def _drawn(axes: Axes, panel: Panel) -> list[Entry]:

@@ -22,8 +22,8 @@ from clearway.report.chart import Floats, Line
 
 _FEW_DECADES = 2.5  # from here on a logarithmic axis has labels at powers of ten alone
 _UNIT = re.compile(r"\(us\)$")
-_CHARACTERS_AN_INCH = 17  # of a legend
-_ROOM_AT_SIDES = 0.45  # inches beside the axes
+_MARGIN = 4.0  # pixels beside a legend
+_WRAPPED = (80, 40, 30, 20, 12)  # characters of a line of a label, tried in turn until the legend fits
 
 Entry = tuple[str, Artist]
 """A label of a legend, and what shows how it is drawn."""
@@ -37,9 +37,9 @@ def draw(axes: Axes, curves: Curves) -> list[Entry]:
     axes.set_xlabel(with_units(chart.x))
     axes.set_ylabel(with_units(chart.y))
     if chart.log_x:
-        _logarithmic(axes.xaxis, [line.x for line in chart.lines])
+        logarithmic(axes.xaxis, [line.x for line in chart.lines])
     if chart.log_y:
-        _logarithmic(axes.yaxis, [line.y for line in chart.lines])
+        logarithmic(axes.yaxis, [line.y for line in chart.lines])
     elif curves.steps:
         axes.set_ylim(0.0, 102.0)
     elif not chart.zoom:
@@ -60,22 +60,28 @@ def with_units(label: str) -> str:
 
 
 def legend(figure: Figure, axes: Axes, entries: Sequence[Entry]) -> float:
-    """Put a legend above the axes, in as few rows as fit; return its height in inches."""
-    width = figure.get_figwidth() - _ROOM_AT_SIDES
-    labels = [textwrap.fill(_shown(label), max(int(width * _CHARACTERS_AN_INCH), 20)) for label, _ in entries]
-    for columns in range(len(entries), 0, -1):
-        drawn = axes.legend(
-            [artist for _, artist in entries],
-            labels,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=columns,
-            handlelength=1.0 if isinstance(entries[0][1], Patch) else None,
-        )
-        box = drawn.get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
-        if box.width <= width * figure.dpi or columns == 1:
-            return float(box.height / figure.dpi)
-    return 0.0
+    """Put a legend above axes that are laid out, in as few rows as fit; return its height in inches.
+
+    Without entries there is none.
+    """
+    room = figure.get_figwidth() * figure.dpi - axes.get_window_extent().x0 - _MARGIN
+    height = 0.0
+    for characters in _WRAPPED:
+        labels = [textwrap.fill(_shown(label), characters) for label, _ in entries]
+        for columns in range(len(entries), 0, -1):
+            drawn = axes.legend(
+                [artist for _, artist in entries],
+                labels,
+                loc="lower left",
+                bbox_to_anchor=(0.0, 1.0),
+                ncols=columns,
+                handlelength=1.0 if isinstance(entries[0][1], Patch) else None,
+            )
+            box = drawn.get_window_extent(figure.canvas.get_renderer())  # type: ignore[attr-defined]
+            height = float(box.height / figure.dpi)
+            if box.width <= room:
+                return height
+    return height
 
 
 def _shown(label: str) -> str:
@@ -115,7 +121,7 @@ def _entry(line: Line, *, marked: bool, dashed: bool) -> Entry:
     return line.label, shown
 
 
-def _logarithmic(axis: Axis, values: Sequence[Floats]) -> None:
+def logarithmic(axis: Axis, values: Sequence[Floats]) -> None:
     """Make an axis logarithmic, with labels at powers of ten, and between them where it is short."""
     (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")  # type: ignore[attr-defined]
     every = np.concatenate([each[np.isfinite(each) & (each > 0)] for each in values])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from clearway.plotting.lines import Entry, with_units
+from clearway.plotting.lines import Entry, logarithmic, with_units
 from clearway.plotting.panels import Heat, Lanes, Ranking
 from clearway.plotting.style import HEAT, colour
 from clearway.report.charts import unit_of_time
@@ -17,6 +18,7 @@ from clearway.report.sheet import Bars
 _GROUP = 0.8  # of the room of a place, for its bars
 _LANE = 0.4  # of the height of a rank
 _MOST_NAMES = 40  # beside the rows of a heat map
+_CHARACTERS = 28  # of a line of the name of a bar
 
 
 def draw_ranking(axes: Axes, ranking: Ranking) -> list[Entry]:
@@ -39,7 +41,7 @@ def draw_ranking(axes: Axes, ranking: Ranking) -> list[Entry]:
 
 
 def draw_bars(axes: Axes, bars: Bars) -> list[Entry]:
-    """Draw bars with their values beside them."""
+    """Draw bars with their values beside them; what they are is their panel's title."""
     places = np.arange(len(bars.bars))
     values = [bar.value for bar in bars.bars]
     halves = [bar.half_width for bar in bars.bars]
@@ -60,13 +62,13 @@ def draw_bars(axes: Axes, bars: Bars) -> list[Entry]:
             va="center",
             fontsize=6.5,
         )
-    axes.set_yticks(places, [bar.name for bar in bars.bars])
+    axes.set_yticks(places, [textwrap.fill(bar.name, _CHARACTERS) for bar in bars.bars])
+    axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     if bars.log and min(values, default=0.0) > 0:
-        axes.set_xscale("log")
+        logarithmic(axes.xaxis, [np.array(values)])
     axes.margins(x=0.3)
-    axes.set_xlabel(bars.title)
     return _patches([(label, number) for number, label in bars.key.items()])
 
 

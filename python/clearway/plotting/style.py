@@ -41,6 +41,7 @@ _SETTINGS: Mapping[Any, Any] = {
     "legend.borderaxespad": 0.2,
     "legend.borderpad": 0.2,
     "legend.labelspacing": 0.3,
+    "text.hinting": "none",  # so that a legend is as wide in every format
     "text.parse_math": False,  # a dollar in a label is a dollar
     "axes.spines.top": False,
     "axes.spines.right": False,
