@@ -72,8 +72,12 @@ VALUES: dict[str, Sequence[str]] = {
     **dict.fromkeys(
         ("--rate", "--distance", "--buffer", "--drain", "--mtu", "--hysteresis", "--response"), AMOUNTS
     ),
-    **dict.fromkeys(("--hosts", "--load", "--message", "--batch", "--racks", "--ahead"), NUMBERS),
+    **dict.fromkeys(("--hosts", "--flows", "--load", "--message", "--batch", "--racks", "--ahead"), NUMBERS),
     **dict.fromkeys(("--slot", "--delay"), AMOUNTS),
+    "--kind": ("fct-slowdown", "queue", "rtt-cdf", "pause", "sweep", "list", "", "x"),
+    "--columns": NUMBERS,
+    **dict.fromkeys(("--label", "--figure"), ("a", "", "$x$", ODD, "\x00", "jain")),
+    "--topology": ("star", "fat_tree", "", "x"),
     "--format": ("htsim-matrix", "ns3-flows", "", "x"),
     "--start-unit": ("ps", "us", "s", ""),
     **dict.fromkeys(("--force", "--json", "--list", "--full", "--check", "--help", "--version"), ()),
@@ -88,6 +92,7 @@ OWN: dict[str, Sequence[str]] = {
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output"),
+    "plot": ("--kind", "-o", "--output", "--columns", "--label", "--figure"),
     "export perfetto": ("-o", "--output"),
     "import": ("-o", "--output", "--format", "--start-unit", "--force", "--json"),
     "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
@@ -109,6 +114,7 @@ FILES = {
     "compare": PATHS,
     "sweep": ("sweep.toml", *PATHS),
     "report": PATHS,
+    "plot": PATHS,
     "export perfetto": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }

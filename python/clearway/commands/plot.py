@@ -57,6 +57,9 @@ def plot(
         raise ClearwayError("no file to write", "name it: -o plot.pdf")
     if figures and kind != kinds.SWEEP:
         raise ClearwayError(f"--figure goes with --kind {kinds.SWEEP}", "leave it out")
+    for option, texts in (("--kind", [kind]), ("--label", labels or []), ("--figure", figures or [])):
+        for text in texts:
+            check_text(text, f"{option} {text}")
     drawing.check_target(output)
     named = _labels(labels or [], directories)
     made = _of_sweeps if kind == kinds.SWEEP else _of_runs
@@ -81,8 +84,6 @@ def _labels(labels: Sequence[str], directories: Sequence[Path]) -> list[str] | N
             f"found {len(labels)} --label and {len(directories)} directories",
             "give one to each, in their order",
         )
-    for label in labels:
-        check_text(label, f"--label {label}")
     return list(labels) or None
 
 

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from clearway import _clearway, directory
-from clearway.plotting.lines import Entry, draw, legend
+from clearway.plotting.lines import Entry, draw, legend, printable
 from clearway.plotting.others import draw_bars, draw_heat, draw_lanes, draw_ranking
 from clearway.plotting.panels import Curves, Heat, Lanes, Panel, Ranking
 from clearway.plotting.style import WIDTHS, style
@@ -55,10 +55,11 @@ def figure_of(panels: Sequence[Panel], columns: int) -> Figure:
 def contents_of(figure: Figure, ending: str, subject: str) -> bytes:
     """Return the file of a figure as PDF, SVG or PNG; `subject` is what its metadata say of it."""
     said = {"Title": "Clearway", "Creator": f"clearway {_clearway.VERSION}"}
+    clean = printable(subject)
     by_ending: dict[str, dict[str, str | None]] = {
-        "pdf": {**said, "Subject": subject, "CreationDate": None},
-        "svg": {**said, "Description": subject, "Date": None},
-        "png": {"Title": "Clearway", "Software": said["Creator"], "Description": subject},
+        "pdf": {**said, "Subject": clean, "CreationDate": None},
+        "svg": {**said, "Description": clean, "Date": None},
+        "png": {"Title": "Clearway", "Software": said["Creator"], "Description": clean},
     }
     buffer = io.BytesIO()
     with style(), warnings.catch_warnings():
@@ -84,7 +85,7 @@ def _wrap_label(axes: Axes) -> None:
 def _name(axes: Axes, title: str) -> float:
     """Write what a panel is below it; return the inches that this takes more than was planned."""
     inches = axes.get_window_extent().width / axes.figure.dpi
-    lines = textwrap.wrap(title, max(int(inches * _CHARACTERS_AN_INCH), 20))
+    lines = textwrap.wrap(printable(title), max(int(inches * _CHARACTERS_AN_INCH), 20))
     axes.set_xlabel("\n".join([axes.get_xlabel(), *lines]).lstrip())
     return _LINE * len(lines)
 

@@ -84,9 +84,15 @@ def legend(figure: Figure, axes: Axes, entries: Sequence[Entry]) -> float:
     return height
 
 
+def printable(text: str) -> str:
+    """Replace what no file can show, such as a zero byte in a name."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
 def _shown(label: str) -> str:
     """Keep the legend from leaving out a label that begins with an underscore."""
-    return f" {label}" if label.startswith("_") else label
+    clean = printable(label)
+    return f" {clean}" if clean.startswith("_") else clean
 
 
 def _draw_line(axes: Axes, line: Line, *, steps: bool, marked: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from clearway.plotting.lines import Entry, logarithmic, with_units
+from clearway.plotting.lines import Entry, logarithmic, printable, with_units
 from clearway.plotting.panels import Heat, Lanes, Ranking
 from clearway.plotting.style import HEAT, colour
 from clearway.report.charts import unit_of_time
@@ -32,7 +32,7 @@ def draw_ranking(axes: Axes, ranking: Ranking) -> list[Entry]:
             errors = np.nan_to_num(np.array([series.values - series.low, series.high - series.values]))
         look = {"elinewidth": 0.7, "capsize": 1.5}
         axes.barh(at, series.values, thick * 0.9, color=colour(series.colour), xerr=errors, error_kw=look)
-    axes.set_yticks(places, ranking.places)
+    axes.set_yticks(places, [printable(place) for place in ranking.places])
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set_xlim(left=0.0)
@@ -62,7 +62,7 @@ def draw_bars(axes: Axes, bars: Bars) -> list[Entry]:
             va="center",
             fontsize=6.5,
         )
-    axes.set_yticks(places, [textwrap.fill(bar.name, _CHARACTERS) for bar in bars.bars])
+    axes.set_yticks(places, [textwrap.fill(printable(bar.name), _CHARACTERS) for bar in bars.bars])
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
@@ -80,9 +80,9 @@ def draw_heat(axes: Axes, heat: Heat) -> list[Entry]:
     )
     ends = np.cumsum([0, *(count for _, count in heat.tiers)])
     if len(heat.rows) <= _MOST_NAMES:
-        axes.set_yticks(rows[:-1] + 0.5, heat.rows, fontsize=5.5)
+        axes.set_yticks(rows[:-1] + 0.5, [printable(row) for row in heat.rows], fontsize=5.5)
     else:
-        axes.set_yticks((ends[:-1] + ends[1:]) / 2, [tier for tier, _ in heat.tiers])
+        axes.set_yticks((ends[:-1] + ends[1:]) / 2, [printable(tier) for tier, _ in heat.tiers])
     for end in ends[1:-1]:
         axes.axhline(end, color="white", linewidth=0.8)
     axes.tick_params(axis="y", length=0)
