@@ -160,10 +160,16 @@ def test_round_trip_times(several: Run) -> None:
         assert (max(x), max(y)) == pytest.approx((times.max(), 100.0))
 
 
-def test_queue_of_the_port_with_the_longest(several: Run) -> None:
+def test_queue_of_the_port_with_the_longest() -> None:
+    two = [
+        {**SMALL["traffic"][0], "from": "2..4", "to": to, "bytes": size}
+        for to, size in ((0, "100kB"), (1, "300kB"))
+    ]
+    several = cw.run({**SMALL, "traffic": two})
     (axes,) = plotted(several, "queue").axes
     port = several.queues["link"][np.argmax(several.queues["queue_bytes"])]
     own = several.queues["link"] == port
+    assert 0 < own.sum() < len(own), "another port has a queue, too"
     ((x, y),) = lines_of(axes).values()
     assert [each * divisor(axes.get_xlabel()) for each in x] == pytest.approx(several.queues["time_us"][own])
     assert [each * divisor(axes.get_ylabel()) for each in y] == pytest.approx(
