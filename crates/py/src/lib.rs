@@ -12,6 +12,7 @@ mod host_flows;
 mod long_link;
 mod network;
 mod plan;
+mod preview;
 mod progress;
 mod rehearsal;
 mod result;
@@ -105,6 +106,13 @@ impl Scenario {
     /// bytes on the wire, or than those of the scenario.
     fn network(&self, frame: u64) -> String {
         network::network(&self.loaded.scenario, frame)
+    }
+
+    /// What is known before a run, as JSON: the network with its ports, base round trips, and the load that the known traffic will
+    /// ask of each link; and, if two different hosts are given by number, the paths between them.
+    #[pyo3(signature = (between=None))]
+    fn preview(&self, py: Python<'_>, between: Option<(u32, u32)>) -> String {
+        py.detach(|| preview::preview(&self.loaded.scenario, between))
     }
 
     /// Runs to the end, or until `progress(simulated_us, end_us, packet_hops)` returns False (None goes on); on `threads`

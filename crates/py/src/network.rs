@@ -19,7 +19,8 @@ pub fn network(scenario: &Scenario, frame: u64) -> String {
     json!({ "nodes": nodes, "links": links }).to_string()
 }
 
-fn role(kind: NodeKind) -> &'static str {
+/// What a node is, in the words of a scenario.
+pub(crate) fn role(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::Host(_) => "host",
         NodeKind::Switch(SwitchRole::Tor) => "tor",

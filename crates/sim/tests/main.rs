@@ -31,6 +31,7 @@ mod lossless;
 mod operations;
 mod paths;
 mod pfc;
+mod preview;
 mod probes;
 mod random_net;
 mod rccc;

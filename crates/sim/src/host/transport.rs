@@ -15,7 +15,7 @@ pub struct Maker {
     /// What makes the two ends of a flow.
     protocol: Protocol,
     /// Bytes of payload in a full data frame.
-    mtu: u32,
+    pub mtu: u32,
     /// Bytes of a full data frame.
     pub data_frame: u32,
     /// Bytes of a data frame beside its payload.
@@ -60,11 +60,21 @@ impl Maker {
 
     /// The path of a flow over these links, of which the first is its NIC's, and back over the same.
     pub fn path(&self, links: &[(Rate, Span)]) -> Path {
-        let (frame, ack) = (Bytes::new(self.data_frame.into()), Bytes::new(self.ack_frame.into()));
-        let crossing =
-            |(rate, delay): &(Rate, Span)| rate.transmission(frame) + rate.transmission(ack) + *delay * 2;
+        let crossing = |(rate, delay): &(Rate, Span)| self.there_and_back(*rate, *delay);
         let base_rtt = links.iter().map(crossing).fold(Span::ZERO, |sum, each| sum + each);
+        let frame = Bytes::new(self.data_frame.into());
         Path::new(frame, links[0].0).with_base_rtt(base_rtt).with_header(Bytes::new(self.overhead.into()))
+    }
+
+    /// What a link of this rate and delay adds to a base round trip: a full data frame there, and its acknowledgement back.
+    pub fn there_and_back(&self, rate: Rate, delay: Span) -> Span {
+        let [frame, ack] = [self.data_frame, self.ack_frame].map(|bytes| Bytes::new(bytes.into()));
+        rate.transmission(frame) + rate.transmission(ack) + delay * 2
+    }
+
+    /// A sender of a new flow on this path.
+    pub fn sender(&self, path: Path) -> AnySender {
+        self.protocol.sender(self.mtu, path)
     }
 
     /// How the receiver of a flow grants credit, over a path to a NIC whose link has this rate; none if it grants none.
@@ -97,6 +107,6 @@ pub struct NewSenders {
 impl NewSenders {
     /// A sender of a new flow on this path, of the transport with this number and maker.
     pub fn sender(&mut self, transport: u32, maker: &Maker, path: Path) -> AnySender {
-        self.made.entry((transport, path)).or_insert_with(|| maker.protocol.sender(maker.mtu, path)).clone()
+        self.made.entry((transport, path)).or_insert_with(|| maker.sender(path)).clone()
     }
 }

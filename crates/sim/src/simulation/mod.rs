@@ -14,6 +14,7 @@ pub mod counters;
 mod credit;
 mod crew;
 mod cut_off;
+mod data_routes;
 mod domain;
 mod domain_index;
 mod exchanged;
@@ -56,6 +57,7 @@ mod transport;
 mod trimming;
 mod view;
 
+pub use data_routes::DataRoutes;
 pub use job_spans::JobSpan;
 pub use job_times::{RequestTimes, Spent, Taken, TimeUse};
 pub use job_view::{JobRecord, RankRecord};

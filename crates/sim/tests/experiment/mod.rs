@@ -40,7 +40,8 @@ pub fn part_of(text: &str, seed: Option<u64>, threads: usize, asks: usize) -> Ou
     .expect("what there is is kept")
 }
 
-fn loaded(text: &str, seed: Option<u64>) -> Loaded {
+/// Reads a scenario, with another seed if one is given.
+pub fn loaded(text: &str, seed: Option<u64>) -> Loaded {
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/networks");
     load_text(text, "scenario", &networks, &[], seed).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }

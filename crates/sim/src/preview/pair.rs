@@ -1,0 +1,65 @@
+//! Two hosts: the shortest paths between them, and how a flow from one to the other begins.
+
+use clearway_proto::transport::Windows;
+use clearway_proto::units::Span;
+
+use super::ways::{between, Way};
+use crate::host::transport::Maker;
+use crate::model::Scenario;
+use crate::topology::routing::{path_between, Router};
+use crate::topology::Graph;
+
+/// The most paths that are looked through for some to list.
+const MOST_ENUMERATED: u32 = 1 << 16;
+
+/// What there is between two hosts.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// How many shortest paths there are; `u32::MAX` where there are more.
+    pub paths: u32,
+    /// The directed links of the first of them, each from the sender's NIC on; of very many only one.
+    pub listed: Vec<Vec<u32>>,
+    /// How a flow of each transport begins, in the scenario's order.
+    pub beginnings: Vec<Beginning>,
+}
+
+/// How a flow of one transport begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning {
+    /// The quickest and the slowest of the shortest paths.
+    pub ways: [Way; 2],
+    /// The windows and the rate of a new flow on the first path.
+    pub windows: Windows,
+    /// The retransmission timeout of a new flow on the first path.
+    pub rto: Span,
+}
+
+/// Describes two hosts, with at most `most` of their paths; `None` where no path joins them. Panics when the two are one, or none
+/// of the network's.
+pub fn pair(scenario: &Scenario, graph: &Graph, (from, to): (u32, u32), most: usize) -> Option<Pair> {
+    let mut first = Vec::new();
+    if !path_between(graph, from, to, 0, &mut first) {
+        return None;
+    }
+    let router = Router::new(graph, &scenario.network);
+    let paths = router.paths(from, to);
+    let mut listed = Vec::new();
+    if paths <= MOST_ENUMERATED {
+        router.each_path(from, to, |links| {
+            if listed.len() < most {
+                listed.push(links.to_vec());
+            }
+        });
+    } else {
+        listed.push(first);
+    }
+    let links: Vec<_> =
+        listed[0].iter().map(|&link| (graph.link(link).rate, graph.link(link).delay)).collect();
+    let beginning = |transport| {
+        let maker = Maker::new(transport, &scenario.network);
+        let sender = maker.sender(maker.path(&links));
+        let ways = between(graph, &maker, from, to).expect("the two are joined");
+        Beginning { ways, windows: sender.windows(), rto: sender.retransmission_timeout() }
+    };
+    Some(Pair { paths, beginnings: scenario.transports.iter().map(beginning).collect(), listed })
+}

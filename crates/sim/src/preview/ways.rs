@@ -1,0 +1,170 @@
+//! The quickest and the slowest of the shortest paths: between two hosts, and over a whole network.
+//!
+//! A path is shortest by its number of links, as routing has it. Among paths of as many links the base round trip differs where
+//! links do. Both ends of that range are found switch by switch, from the last one on, so that no path is listed.
+
+use clearway_proto::units::{Rate, Span};
+
+use crate::host::transport::Maker;
+use crate::model::{Network, Topology};
+use crate::topology::routing::distances_to_switch;
+use crate::topology::Graph;
+
+/// One path, as a transport sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The time from the start of a full packet's transmission to the arrival of its acknowledgement, nothing else being on the
+    /// way.
+    pub base_rtt: Span,
+    /// The rate of its slowest link.
+    pub slowest: Rate,
+}
+
+impl Way {
+    /// The path of no link.
+    const NONE: Way = Way { base_rtt: Span::ZERO, slowest: Rate::from_bps(u64::MAX) };
+
+    /// The bandwidth-delay product in bytes, rounded down: what its slowest link carries in a base round trip.
+    pub fn bdp(&self) -> u64 {
+        let bits = u128::from(self.base_rtt.as_ps()) * u128::from(self.slowest.as_bps());
+        (bits / 8_000_000_000_000) as u64
+    }
+
+    fn and(self, other: Way) -> Way {
+        Way { base_rtt: self.base_rtt + other.base_rtt, slowest: self.slowest.min(other.slowest) }
+    }
+}
+
+/// A path between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// The host that sends.
+    pub from: u32,
+    /// The host that receives.
+    pub to: u32,
+    /// The path.
+    pub way: Way,
+}
+
+/// The shortest and the longest base round trip of a range of paths.
+type Range = [Way; 2];
+
+/// What a link adds to a path of this transport.
+fn crossing(graph: &Graph, maker: &Maker, link: u32) -> Way {
+    let link = graph.link(link);
+    Way { base_rtt: maker.there_and_back(link.rate, link.delay), slowest: link.rate }
+}
+
+fn wider(range: Option<Range>, [least, greatest]: Range) -> Range {
+    range.map_or([least, greatest], |[known_least, known_greatest]| {
+        [
+            if least.base_rtt < known_least.base_rtt { least } else { known_least },
+            if greatest.base_rtt > known_greatest.base_rtt { greatest } else { known_greatest },
+        ]
+    })
+}
+
+/// For every switch, counted from the first, the range over its shortest paths to this one; `None` where there are none.
+fn to_switch(graph: &Graph, maker: &Maker, last: u32) -> Vec<Option<Range>> {
+    let hosts = graph.host_count();
+    let distances = distances_to_switch(graph, last, &|_| true);
+    let mut nearest_first: Vec<u32> =
+        (0..graph.switch_count()).filter(|&switch| distances[switch as usize].is_some()).collect();
+    nearest_first.sort_by_key(|&switch| distances[switch as usize]);
+    let mut ranges: Vec<Option<Range>> = vec![None; distances.len()];
+    for switch in nearest_first {
+        let mut range = (hosts + switch == last).then_some([Way::NONE; 2]);
+        for &link in graph.outgoing(hosts + switch) {
+            let Some(next) = graph.link(link).to.checked_sub(hosts).map(|next| next as usize) else {
+                continue;
+            };
+            if distances[next].map(|distance| distance + 1) == distances[switch as usize] {
+                let rest = ranges[next].expect("nearer switches come first");
+                range = Some(wider(range, rest.map(|way| crossing(graph, maker, link).and(way))));
+            }
+        }
+        ranges[switch as usize] = range;
+    }
+    ranges
+}
+
+/// The quickest and the slowest of the shortest paths from one host to another; `None` where the two are not joined.
+pub(super) fn between(graph: &Graph, maker: &Maker, from: u32, to: u32) -> Option<Range> {
+    let ranges = to_switch(graph, maker, graph.switch_of(to));
+    let range = ranges[(graph.switch_of(from) - graph.host_count()) as usize]?;
+    let ends = crossing(graph, maker, graph.nic(from)).and(crossing(graph, maker, graph.downlink(to)));
+    Some(range.map(|way| ends.and(way)))
+}
+
+/// The hosts of a switch whose own links take the least and the most time: two of each, as a pair may be under one switch.
+#[derive(Clone, Copy, Debug)]
+struct Rack {
+    switch: u32,
+    quickest: [Option<(u32, Way)>; 2],
+    slowest: [Option<(u32, Way)>; 2],
+}
+
+fn racks(graph: &Graph, maker: &Maker) -> Vec<Rack> {
+    let mut racks: Vec<Option<Rack>> = vec![None; graph.switch_count() as usize];
+    for host in 0..graph.host_count() {
+        let switch = graph.switch_of(host);
+        let way = crossing(graph, maker, graph.nic(host));
+        let empty = Rack { switch, quickest: [None; 2], slowest: [None; 2] };
+        let rack = racks[(switch - graph.host_count()) as usize].get_or_insert(empty);
+        insert(&mut rack.quickest, (host, way), |new, known| new < known);
+        insert(&mut rack.slowest, (host, way), |new, known| new > known);
+    }
+    racks.into_iter().flatten().collect()
+}
+
+/// Puts a host among the two that are ahead of all others.
+fn insert(ahead: &mut [Option<(u32, Way)>; 2], new: (u32, Way), is_ahead: fn(Span, Span) -> bool) {
+    let place =
+        ahead.iter().position(|known| known.is_none_or(|(_, way)| is_ahead(new.1.base_rtt, way.base_rtt)));
+    if let Some(place) = place {
+        ahead[place..].rotate_right(1);
+        ahead[place] = Some(new);
+    }
+}
+
+/// The paths of the shortest and of the longest base round trip between any two hosts that are joined; `None` where no two are.
+/// The first such pair is named, by the receiver's switch and then by the sender's.
+pub fn extremes(network: &Network, graph: &Graph, maker: &Maker) -> Option<[Between; 2]> {
+    let racks = racks(graph, maker);
+    let mut found: Option<[Between; 2]> = None;
+    for receiving in racks.iter().step_by(alike(&network.topology, racks.len())) {
+        let ranges = to_switch(graph, maker, receiving.switch);
+        for sending in &racks {
+            let Some([least, greatest]) = ranges[(sending.switch - graph.host_count()) as usize] else {
+                continue;
+            };
+            let is_one = sending.switch == receiving.switch;
+            let joined = |of: fn(&Rack) -> [Option<(u32, Way)>; 2], way: Way| {
+                let ((from, out), (to, into)) = (of(sending)[usize::from(is_one)]?, of(receiving)[0]?);
+                Some(Between { from, to, way: out.and(way).and(into) })
+            };
+            let ends = (joined(|rack| rack.quickest, least), joined(|rack| rack.slowest, greatest));
+            let (Some(least), Some(greatest)) = ends else { continue };
+            found = Some(found.map_or([least, greatest], |[known_least, known_greatest]| {
+                [
+                    if least.way.base_rtt < known_least.way.base_rtt { least } else { known_least },
+                    if greatest.way.base_rtt > known_greatest.way.base_rtt {
+                        greatest
+                    } else {
+                        known_greatest
+                    },
+                ]
+            }));
+        }
+    }
+    found
+}
+
+/// How many racks in a row see the network alike, so that one stands for all of them.
+fn alike(topology: &Topology, racks: usize) -> usize {
+    match topology {
+        Topology::LeafSpine { .. } | Topology::FatTree { .. } => racks.max(1),
+        Topology::Datacenters { count, .. } => (racks / *count as usize).max(1),
+        Topology::Star { .. } | Topology::Dumbbell { .. } | Topology::Listed { .. } => 1,
+    }
+}
