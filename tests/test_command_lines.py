@@ -88,6 +88,7 @@ VALUES: dict[str, Sequence[str]] = {
 OWN: dict[str, Sequence[str]] = {
     "demo": ("--out", "--json", "--threads"),
     "run": ("--set", "--set", "--seed", "--seeds", "--threads", "--out", "--json"),
+    "show": ("--set", "--seed", "-o", "--json"),
     "compare": ("--set", "--seeds", "--threads", "--json"),
     "sweep": ("--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
@@ -111,6 +112,7 @@ OWN: dict[str, Sequence[str]] = {
 """The options of a command."""
 FILES = {
     "run": ("small.toml", "small.toml", *PATHS),
+    "show": ("small.toml", "small.toml", *PATHS),
     "compare": PATHS,
     "sweep": ("sweep.toml", *PATHS),
     "report": PATHS,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clearway.comparison import Comparison
     from clearway.errors import ClearwayError
     from clearway.planning import dci_buffer
+    from clearway.preview.description import show
     from clearway.runs import Run
     from clearway.seeds import Seeds
     from clearway.sweeping import sweep
@@ -45,6 +46,7 @@ _EXPORTS = {
     "clearway.comparison": ["Comparison"],
     "clearway.errors": ["ClearwayError"],
     "clearway.planning": ["dci_buffer"],
+    "clearway.preview.description": ["show"],
     "clearway.runs": ["Run"],
     "clearway.seeds": ["Seeds"],
     "clearway.sweeping": ["sweep"],
@@ -70,5 +72,6 @@ __all__ = [
     "plan_target_delay",
     "run",
     "schema",
+    "show",
     "sweep",
 ]

@@ -23,6 +23,7 @@ from clearway.errors import BAD_INPUT, ClearwayError, reason
 COMMANDS = {
     "demo": "Run Swift, Fastpass and Swing, each beside what it is held against, and write a report.",
     "run": "Run a scenario and write a run directory.",
+    "show": "Show a scenario's network, what its keys come to, and the load to expect, without a run.",
     "compare": "Show runs side by side, with the differences called out; scenario files are run first.",
     "sweep": (
         r"Run a scenario at every point of its \[sweep] table; write a table and a page. Can be interrupted."

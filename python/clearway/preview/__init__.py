@@ -1,0 +1,1 @@
+"""A scenario's network before a run: described, in tables, and drawn."""
