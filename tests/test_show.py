@@ -72,6 +72,8 @@ def test_an_incast_to_the_byte() -> None:
     assert links["tor0>h3"]["load"] == pytest.approx(3 * 1_016_170 / 12_500 / 1000)
     assert links["tor0>h0"]["load"] == 0
     assert links["h0>tor0"]["port"] is None, "a host's NIC has no buffer of a switch"
+    busiest = next(table for table in contents.tables(found) if table.title.startswith("Expected load"))
+    assert [row[0] for row in busiest.rows] == ["tor0>h3", "h0>tor0", "h1>tor0", "h2>tor0"]
     between = found["between"]
     assert between["paths"] == 1
     assert between["listed_paths"] == [
@@ -214,6 +216,16 @@ def test_bad_input(arguments: list[str], words: list[str], clearway: Clearway, s
 def test_bad_arguments(between: Any, small: Path) -> None:
     with pytest.raises(cw.ClearwayError, match="expected two hosts"):
         cw.show(small, between=between)
+
+
+def test_what_cannot_fit_into_memory_is_refused(
+    clearway: Clearway, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traffic = '[{pattern = "incast", from = "0..4", to = 4, bytes = "1kB", flows_per_pair = 100000}]'
+    monkeypatch.setenv("CLEARWAY_MEMORY_LIMIT", "30MB")
+    answer = clearway("show", small, "--set", f"traffic={traffic}")
+    assert answer.status == 2
+    assert "of memory" in answer.err
 
 
 class Page(HTMLParser):

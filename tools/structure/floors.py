@@ -23,6 +23,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "schemes": "model",
         "host": "model random engine net schemes",
         "simulation": "model topology random job traffic engine net schemes host",
+        "preview": "model topology traffic host simulation",
         "record": "model topology random traffic engine net host simulation",
         "check": "model topology random job traffic engine net host simulation record scenario",
         "alone": "model record simulation",

@@ -1,10 +1,10 @@
 //! What is known of a scenario's network before a run, as JSON.
 
 use clearway_proto::pfc::account::Threshold;
-use clearway_proto::units::Span;
+use clearway_proto::units::{Bytes, Span};
 use clearway_sim::host::transport::Maker;
-use clearway_sim::model::{Buffer, Ecn, MarkPoint, Scenario, SwitchKind};
-use clearway_sim::preview::{self, Between, Expected, Way};
+use clearway_sim::model::{Buffer, Ecn, MarkPoint, Scenario, SwitchKind, SwitchRole};
+use clearway_sim::preview::{self, Between, Expected, PathLimits};
 use clearway_sim::simulation::flow_control::FlowControl;
 use clearway_sim::simulation::DataRoutes;
 use clearway_sim::topology::Graph;
@@ -74,7 +74,9 @@ fn port(control: &FlowControl<'_>, link: u32, kind: &SwitchKind) -> Value {
             "tail": trimming.tail,
         })
     });
-    let pfc = kind.pfc.as_ref().map(|pfc| {
+    // A relay's port to the fibre pauses by what it was granted and what waits, not above a threshold.
+    let relay = kind.pfc.as_ref().filter(|_| faces_fibre(control, link));
+    let pfc = kind.pfc.as_ref().filter(|_| relay.is_none()).map(|pfc| {
         let thresholds = control.thresholds(link, pfc);
         let (xoff, share) = match thresholds.xoff {
             Threshold::Static(bytes) => (Some(bytes), None),
@@ -94,7 +96,19 @@ fn port(control: &FlowControl<'_>, link: u32, kind: &SwitchKind) -> Value {
         "trimming": trimming,
         "ecn": ecn(kind.ecn),
         "pfc": pfc,
+        "relay": relay.map(|pfc| {
+            json!({ "buffer_bytes": pfc.relay.and_then(|relay| relay.buffer).map(Bytes::get) })
+        }),
     })
+}
+
+/// Returns whether a link leads from a relay, a box or inside a switch, over the fibre.
+fn faces_fibre(control: &FlowControl<'_>, link: u32) -> bool {
+    let role = control.role(link);
+    let to = control.graph.role(control.graph.link(link).to);
+    let box_to_box = role == Some(SwitchRole::Relay) && to == Some(SwitchRole::Relay);
+    let is_inside = role == Some(SwitchRole::Long) && control.scenario.switches.relay_inside().is_some();
+    box_to_box || is_inside
 }
 
 fn ecn(ecn: Ecn) -> Value {
@@ -122,10 +136,10 @@ fn transports(scenario: &Scenario, graph: &Graph) -> Value {
         let extremes = preview::extremes(&scenario.network, graph, &maker);
         let [least, greatest] = extremes.map_or([None, None], |ends| ends.map(Some));
         let between = |found: Option<Between>| {
-            found.map(|Between { from, to, way }| {
+            found.map(|Between { from, to, limits }| {
                 let name = |host: u32| graph.nodes()[host as usize].name.clone();
                 let mut shown = json!({ "from": name(from), "to": name(to) });
-                extend(&mut shown, shown_way(&way));
+                extend(&mut shown, shown_limits(&limits));
                 shown
             })
         };
@@ -140,9 +154,9 @@ fn transports(scenario: &Scenario, graph: &Graph) -> Value {
     all.into()
 }
 
-/// Two hosts; null where no path joins them.
+/// Two different hosts.
 fn pair(scenario: &Scenario, graph: &Graph, ends: (u32, u32)) -> Value {
-    let Some(pair) = preview::pair(scenario, graph, ends, MOST_LISTED) else { return Value::Null };
+    let pair = preview::pair(scenario, graph, ends, MOST_LISTED);
     let path = |links: &Vec<u32>| {
         let each = || links.iter().map(|&link| graph.link(link));
         let one_way = each().map(|link| link.delay).fold(Span::ZERO, |sum, delay| sum + delay);
@@ -154,7 +168,7 @@ fn pair(scenario: &Scenario, graph: &Graph, ends: (u32, u32)) -> Value {
     };
     let mut transports = Map::new();
     for (transport, beginning) in scenario.transports.iter().zip(&pair.beginnings) {
-        let [least, greatest] = beginning.ways.map(|way| shown_way(&way));
+        let [least, greatest] = beginning.limits.map(|limits| shown_limits(&limits));
         let shown = json!({
             "least": least,
             "greatest": greatest,
@@ -174,11 +188,11 @@ fn pair(scenario: &Scenario, graph: &Graph, ends: (u32, u32)) -> Value {
     })
 }
 
-fn shown_way(way: &Way) -> Value {
+fn shown_limits(limits: &PathLimits) -> Value {
     json!({
-        "base_rtt_us": microseconds(way.base_rtt.as_ps()),
-        "rate_bps": way.slowest.as_bps(),
-        "bdp_bytes": way.bdp(),
+        "base_rtt_us": microseconds(limits.base_rtt.as_ps()),
+        "rate_bps": limits.slowest.as_bps(),
+        "bdp_bytes": limits.bdp(),
     })
 }
 

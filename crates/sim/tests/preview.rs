@@ -54,9 +54,9 @@ fn named<const N: usize>(loads: [(&str, f64); N]) -> BTreeMap<String, f64> {
 fn two_hosts_of_a_star_are_two_links_apart() {
     let scenario = star("[[traffic]]\npattern = 'incast'\nfrom = '0..3'\nto = 3");
     let graph = Graph::build(&scenario.network);
-    let pair = preview::pair(&scenario, &graph, (1, 3), 10).unwrap();
+    let pair = preview::pair(&scenario, &graph, (1, 3), 10);
     assert_eq!((pair.paths, &pair.listed), (1, &vec![vec![graph.nic(1), graph.downlink(3)]]));
-    let [least, greatest] = pair.beginnings[0].ways;
+    let [least, greatest] = pair.beginnings[0].limits;
     assert_eq!((least.base_rtt, least), (Span::from_ps(2 * CROSSING), greatest));
     // 4.67648 us at 12.5 bytes a nanosecond.
     assert_eq!((2 * CROSSING, least.bdp()), (4_676_480, 58_456));
@@ -68,16 +68,33 @@ fn hosts_of_a_fat_tree_have_a_path_for_each_switch_that_joins_them() {
     let graph = Graph::build(&scenario.network);
     // Hosts 0 and 1 are under one switch, 2 is in their pod, 4 in the next.
     for (to, paths, links) in [(1, 1, 2), (2, 2, 4), (4, 4, 6)] {
-        let pair = preview::pair(&scenario, &graph, (0, to), 3).unwrap();
+        let pair = preview::pair(&scenario, &graph, (0, to), 3);
         assert_eq!((pair.paths, pair.listed.len()), (paths, 3.min(paths as usize)));
         assert!(pair.listed.iter().all(|path| path.len() == links));
         let rtt = Span::from_ps(links as u64 * CROSSING);
-        assert_eq!(pair.beginnings[0].ways.map(|way| way.base_rtt), [rtt; 2]);
+        assert_eq!(pair.beginnings[0].limits.map(|way| way.base_rtt), [rtt; 2]);
     }
     let maker = Maker::new(&scenario.transports[0], &scenario.network);
     let [least, greatest] = preview::extremes(&scenario.network, &graph, &maker).unwrap();
-    let rtts = [least.way.base_rtt, greatest.way.base_rtt];
+    let rtts = [least.limits.base_rtt, greatest.limits.base_rtt];
     assert_eq!(rtts, [2, 6].map(|links| Span::from_ps(links * CROSSING)));
+}
+
+#[test]
+fn paths_of_as_many_links_may_take_different_times() {
+    let uneven = "topology = 'file'\nfile = 'uneven_paths.toml'";
+    let scenario = scenario(uneven, "", "[[traffic]]\npattern = 'permutation'");
+    let graph = Graph::build(&scenario.network);
+    let pair = preview::pair(&scenario, &graph, (0, 1), 4);
+    assert_eq!(pair.paths, 2);
+    // Four links, of which two have a tenth of the rate: nine times more for a frame there and its acknowledgement back.
+    let slower = 2 * 9 * (CROSSING - 2_000_000);
+    let [least, greatest] = pair.beginnings[0].limits;
+    assert_eq!((least.base_rtt, least.slowest), (Span::from_ps(4 * CROSSING), Rate::from_gbps(100)));
+    assert_eq!(
+        (greatest.base_rtt, greatest.slowest),
+        (Span::from_ps(4 * CROSSING + slower), Rate::from_gbps(10))
+    );
 }
 
 /// The shortest and longest base round trip and the slowest link of each, path by path.
@@ -108,13 +125,14 @@ fn the_range_of_round_trips_is_that_of_all_paths_of_all_pairs() {
         "topology = 'datacenters'\nk = 2\ndatacenters = 3\nlong_rate = '40Gbps'\nlong_km = 10.0\nrelays = true",
         "topology = 'file'\nfile = 'odd_rates.toml'",
         "topology = 'file'\nfile = 'ring.toml'",
+        "topology = 'file'\nfile = 'uneven_paths.toml'",
     ] {
         let rest = "[switch.default]\npfc = 'static'\npfc_xoff = '288kB'\n[[traffic]]\npattern = 'permutation'";
         let scenario = scenario(network, "", rest);
         let graph = Graph::build(&scenario.network);
         let maker = Maker::new(&scenario.transports[0], &scenario.network);
         let found = preview::extremes(&scenario.network, &graph, &maker).unwrap();
-        let found = found.map(|end| (end.way.base_rtt, end.way.slowest));
+        let found = found.map(|end| (end.limits.base_rtt, end.limits.slowest));
         assert_eq!(found, by_enumeration(&scenario, &graph, &maker), "{network}");
     }
 }
@@ -209,7 +227,7 @@ fn a_flow_begins_as_its_transport_says() {
         "[[traffic]]\npattern = 'incast'\nfrom = '0..3'\nto = 3\ntransport = 't'",
     );
     let graph = Graph::build(&scenario.network);
-    let pair = preview::pair(&scenario, &graph, (0, 3), 1).unwrap();
+    let pair = preview::pair(&scenario, &graph, (0, 3), 1);
     let fixed = &pair.beginnings[0];
     assert_eq!((fixed.windows.cwnd, fixed.rto), (7.0, Span::from_ms(3)));
     // HPCC begins with the packets that the NIC sends in a base round trip, rounded up: 4676.48 / 332.96 is 14.05.

@@ -33,7 +33,7 @@ def show(
     seed: SeedOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the network of a scenario, what its keys come to, and the load to expect, without a run."""
+    """Show a scenario's network, what its keys come to, and the load to expect, without a run."""
     if output is not None:
         directory.check_file_writable(output)
     loaded = load_scenario(file, parsed(sets, unsets), seed)

@@ -190,7 +190,7 @@ def _port(port: Mapping[str, Any]) -> Iterator[str]:
         yield f"{size} shared, alpha {port['alpha']:g}"
     elif trimming:
         room = readable("bytes", trimming["header_room_bytes"])
-        yield f"{size}, then cuts to {trimming['size_bytes']} B, of which {room} wait"
+        yield f"{size}, then cuts to {trimming['size_bytes']} B (room for {room})"
     else:
         yield size
     yield _marks(port["ecn"])

@@ -60,7 +60,7 @@ def describe(
         hosts = [node["name"] for node in json.loads(loaded.network(0))["nodes"] if node["role"] == "host"]
         ends = (_host(between[0], hosts, spell), _host(between[1], hosts, spell))
         if ends[0] == ends[1]:
-            raise ClearwayError(f"{spell}: {hosts[ends[0]]} is one host, expected two")
+            raise ClearwayError(f"{spell}: {hosts[ends[0]]} is one host, expected two", "name another one")
     found = json.loads(loaded.preview(ends))
     arbiters = set((resolved.get("arbiter") or {}).get("at", ()))
     for node in found["nodes"]:

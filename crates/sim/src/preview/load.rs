@@ -106,7 +106,7 @@ impl Offers<'_> {
         }
     }
 
-    /// This many messages of so many bytes.
+    /// Returns what `count` messages of `bytes` bytes each come to.
     fn times(&self, count: f64, bytes: u64) -> Offer {
         let packets = bytes.div_ceil(u64::from(self.scenario.network.mtu));
         Offer { payload: count * bytes as f64, packets: count * packets as f64 }

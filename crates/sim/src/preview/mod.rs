@@ -3,8 +3,8 @@
 
 mod load;
 mod pair;
-mod ways;
+mod round_trips;
 
 pub use load::{expected, Expected, LinkLoad};
 pub use pair::{pair, Beginning, Pair};
-pub use ways::{extremes, Between, Way};
+pub use round_trips::{extremes, Between, PathLimits};

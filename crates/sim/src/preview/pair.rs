@@ -3,16 +3,16 @@
 use clearway_proto::transport::Windows;
 use clearway_proto::units::Span;
 
-use super::ways::{between, Way};
+use super::round_trips::{between, PathLimits};
 use crate::host::transport::Maker;
 use crate::model::Scenario;
-use crate::topology::routing::{path_between, Router};
+use crate::topology::routing::Router;
 use crate::topology::Graph;
 
 /// The most paths that are looked through for some to list.
 const MOST_ENUMERATED: u32 = 1 << 16;
 
-/// What there is between two hosts.
+/// The paths between two hosts, and how flows begin on them.
 #[derive(Clone, Debug)]
 pub struct Pair {
     /// How many shortest paths there are; `u32::MAX` where there are more.
@@ -27,20 +27,15 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
     /// The quickest and the slowest of the shortest paths.
-    pub ways: [Way; 2],
+    pub limits: [PathLimits; 2],
     /// The windows and the rate of a new flow on the first path.
     pub windows: Windows,
     /// The retransmission timeout of a new flow on the first path.
     pub rto: Span,
 }
 
-/// Describes two hosts, with at most `most` of their paths; `None` where no path joins them. Panics when the two are one, or none
-/// of the network's.
-pub fn pair(scenario: &Scenario, graph: &Graph, (from, to): (u32, u32), most: usize) -> Option<Pair> {
-    let mut first = Vec::new();
-    if !path_between(graph, from, to, 0, &mut first) {
-        return None;
-    }
+/// Describes two hosts, with at most `most` of their paths. Panics when the two are one, not joined, or none of the network's.
+pub fn pair(scenario: &Scenario, graph: &Graph, (from, to): (u32, u32), most: usize) -> Pair {
     let router = Router::new(graph, &scenario.network);
     let paths = router.paths(from, to);
     let mut listed = Vec::new();
@@ -51,6 +46,8 @@ pub fn pair(scenario: &Scenario, graph: &Graph, (from, to): (u32, u32), most: us
             }
         });
     } else {
+        let mut first = Vec::new();
+        router.path(from, to, 0, &mut first);
         listed.push(first);
     }
     let links: Vec<_> =
@@ -58,8 +55,8 @@ pub fn pair(scenario: &Scenario, graph: &Graph, (from, to): (u32, u32), most: us
     let beginning = |transport| {
         let maker = Maker::new(transport, &scenario.network);
         let sender = maker.sender(maker.path(&links));
-        let ways = between(graph, &maker, from, to).expect("the two are joined");
-        Beginning { ways, windows: sender.windows(), rto: sender.retransmission_timeout() }
+        let limits = between(graph, &maker, from, to).expect("the two are joined");
+        Beginning { limits, windows: sender.windows(), rto: sender.retransmission_timeout() }
     };
-    Some(Pair { paths, beginnings: scenario.transports.iter().map(beginning).collect(), listed })
+    Pair { paths, beginnings: scenario.transports.iter().map(beginning).collect(), listed }
 }

@@ -12,7 +12,7 @@ use crate::topology::Graph;
 
 /// One path, as a transport sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct PathLimits {
     /// The time from the start of a full packet's transmission to the arrival of its acknowledgement, nothing else being on the
     /// way.
     pub base_rtt: Span,
@@ -20,9 +20,9 @@ pub struct Way {
     pub slowest: Rate,
 }
 
-impl Way {
+impl PathLimits {
     /// The path of no link.
-    const NONE: Way = Way { base_rtt: Span::ZERO, slowest: Rate::from_bps(u64::MAX) };
+    const NONE: PathLimits = PathLimits { base_rtt: Span::ZERO, slowest: Rate::from_bps(u64::MAX) };
 
     /// The bandwidth-delay product in bytes, rounded down: what its slowest link carries in a base round trip.
     pub fn bdp(&self) -> u64 {
@@ -30,8 +30,8 @@ impl Way {
         (bits / 8_000_000_000_000) as u64
     }
 
-    fn and(self, other: Way) -> Way {
-        Way { base_rtt: self.base_rtt + other.base_rtt, slowest: self.slowest.min(other.slowest) }
+    fn and(self, other: PathLimits) -> PathLimits {
+        PathLimits { base_rtt: self.base_rtt + other.base_rtt, slowest: self.slowest.min(other.slowest) }
     }
 }
 
@@ -43,16 +43,16 @@ pub struct Between {
     /// The host that receives.
     pub to: u32,
     /// The path.
-    pub way: Way,
+    pub limits: PathLimits,
 }
 
 /// The shortest and the longest base round trip of a range of paths.
-type Range = [Way; 2];
+type Range = [PathLimits; 2];
 
 /// What a link adds to a path of this transport.
-fn crossing(graph: &Graph, maker: &Maker, link: u32) -> Way {
+fn crossing(graph: &Graph, maker: &Maker, link: u32) -> PathLimits {
     let link = graph.link(link);
-    Way { base_rtt: maker.there_and_back(link.rate, link.delay), slowest: link.rate }
+    PathLimits { base_rtt: maker.there_and_back(link.rate, link.delay), slowest: link.rate }
 }
 
 fn wider(range: Option<Range>, [least, greatest]: Range) -> Range {
@@ -73,14 +73,14 @@ fn to_switch(graph: &Graph, maker: &Maker, last: u32) -> Vec<Option<Range>> {
     nearest_first.sort_by_key(|&switch| distances[switch as usize]);
     let mut ranges: Vec<Option<Range>> = vec![None; distances.len()];
     for switch in nearest_first {
-        let mut range = (hosts + switch == last).then_some([Way::NONE; 2]);
+        let mut range = (hosts + switch == last).then_some([PathLimits::NONE; 2]);
         for &link in graph.outgoing(hosts + switch) {
             let Some(next) = graph.link(link).to.checked_sub(hosts).map(|next| next as usize) else {
                 continue;
             };
             if distances[next].map(|distance| distance + 1) == distances[switch as usize] {
                 let rest = ranges[next].expect("nearer switches come first");
-                range = Some(wider(range, rest.map(|way| crossing(graph, maker, link).and(way))));
+                range = Some(wider(range, rest.map(|limits| crossing(graph, maker, link).and(limits))));
             }
         }
         ranges[switch as usize] = range;
@@ -93,34 +93,39 @@ pub(super) fn between(graph: &Graph, maker: &Maker, from: u32, to: u32) -> Optio
     let ranges = to_switch(graph, maker, graph.switch_of(to));
     let range = ranges[(graph.switch_of(from) - graph.host_count()) as usize]?;
     let ends = crossing(graph, maker, graph.nic(from)).and(crossing(graph, maker, graph.downlink(to)));
-    Some(range.map(|way| ends.and(way)))
+    Some(range.map(|limits| ends.and(limits)))
 }
 
 /// The hosts of a switch whose own links take the least and the most time: two of each, as a pair may be under one switch.
 #[derive(Clone, Copy, Debug)]
 struct Rack {
     switch: u32,
-    quickest: [Option<(u32, Way)>; 2],
-    slowest: [Option<(u32, Way)>; 2],
+    quickest: [Option<(u32, PathLimits)>; 2],
+    slowest: [Option<(u32, PathLimits)>; 2],
 }
 
 fn racks(graph: &Graph, maker: &Maker) -> Vec<Rack> {
     let mut racks: Vec<Option<Rack>> = vec![None; graph.switch_count() as usize];
     for host in 0..graph.host_count() {
         let switch = graph.switch_of(host);
-        let way = crossing(graph, maker, graph.nic(host));
+        let limits = crossing(graph, maker, graph.nic(host));
         let empty = Rack { switch, quickest: [None; 2], slowest: [None; 2] };
         let rack = racks[(switch - graph.host_count()) as usize].get_or_insert(empty);
-        insert(&mut rack.quickest, (host, way), |new, known| new < known);
-        insert(&mut rack.slowest, (host, way), |new, known| new > known);
+        insert(&mut rack.quickest, (host, limits), |new, known| new < known);
+        insert(&mut rack.slowest, (host, limits), |new, known| new > known);
     }
     racks.into_iter().flatten().collect()
 }
 
 /// Puts a host among the two that are ahead of all others.
-fn insert(ahead: &mut [Option<(u32, Way)>; 2], new: (u32, Way), is_ahead: fn(Span, Span) -> bool) {
-    let place =
-        ahead.iter().position(|known| known.is_none_or(|(_, way)| is_ahead(new.1.base_rtt, way.base_rtt)));
+fn insert(
+    ahead: &mut [Option<(u32, PathLimits)>; 2],
+    new: (u32, PathLimits),
+    is_ahead: fn(Span, Span) -> bool,
+) {
+    let place = ahead
+        .iter()
+        .position(|known| known.is_none_or(|(_, limits)| is_ahead(new.1.base_rtt, limits.base_rtt)));
     if let Some(place) = place {
         ahead[place..].rotate_right(1);
         ahead[place] = Some(new);
@@ -139,16 +144,16 @@ pub fn extremes(network: &Network, graph: &Graph, maker: &Maker) -> Option<[Betw
                 continue;
             };
             let is_one = sending.switch == receiving.switch;
-            let joined = |of: fn(&Rack) -> [Option<(u32, Way)>; 2], way: Way| {
+            let joined = |of: fn(&Rack) -> [Option<(u32, PathLimits)>; 2], limits: PathLimits| {
                 let ((from, out), (to, into)) = (of(sending)[usize::from(is_one)]?, of(receiving)[0]?);
-                Some(Between { from, to, way: out.and(way).and(into) })
+                Some(Between { from, to, limits: out.and(limits).and(into) })
             };
             let ends = (joined(|rack| rack.quickest, least), joined(|rack| rack.slowest, greatest));
             let (Some(least), Some(greatest)) = ends else { continue };
             found = Some(found.map_or([least, greatest], |[known_least, known_greatest]| {
                 [
-                    if least.way.base_rtt < known_least.way.base_rtt { least } else { known_least },
-                    if greatest.way.base_rtt > known_greatest.way.base_rtt {
+                    if least.limits.base_rtt < known_least.limits.base_rtt { least } else { known_least },
+                    if greatest.limits.base_rtt > known_greatest.limits.base_rtt {
                         greatest
                     } else {
                         known_greatest
