@@ -96,12 +96,15 @@ pub(super) fn between(graph: &Graph, maker: &Maker, from: u32, to: u32) -> Optio
     Some(range.map(|limits| ends.and(limits)))
 }
 
+/// Up to two hosts, each with what its own link adds to a path; the one that is ahead comes first.
+type TwoHosts = [Option<(u32, PathLimits)>; 2];
+
 /// The hosts of a switch whose own links take the least and the most time: two of each, as a pair may be under one switch.
 #[derive(Clone, Copy, Debug)]
 struct Rack {
     switch: u32,
-    quickest: [Option<(u32, PathLimits)>; 2],
-    slowest: [Option<(u32, PathLimits)>; 2],
+    quickest: TwoHosts,
+    slowest: TwoHosts,
 }
 
 fn racks(graph: &Graph, maker: &Maker) -> Vec<Rack> {
@@ -144,7 +147,7 @@ pub fn extremes(network: &Network, graph: &Graph, maker: &Maker) -> Option<[Betw
                 continue;
             };
             let is_one = sending.switch == receiving.switch;
-            let joined = |of: fn(&Rack) -> [Option<(u32, PathLimits)>; 2], limits: PathLimits| {
+            let joined = |of: fn(&Rack) -> TwoHosts, limits: PathLimits| {
                 let ((from, out), (to, into)) = (of(sending)[usize::from(is_one)]?, of(receiving)[0]?);
                 Some(Between { from, to, limits: out.and(limits).and(into) })
             };
