@@ -15,6 +15,7 @@ from clearway.execution import execute, fitting, watching
 from clearway.runs import Run
 from clearway.scenario_schema import schema
 from clearway.seeds import Seeds, load_directory
+from clearway.selection import Selection
 
 Sets = Mapping[str, Any]
 """Values that override a scenario's, by dotted key: `{"transport.bulk.base_target": "30us"}`.
@@ -112,21 +113,37 @@ def compare(
     seeds: int = 1,
     sets: Sets | None = None,
     threads: int | None = None,
+    figures: str | Sequence[str] | None = None,
+    transports: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] | None = None,
 ) -> comparison.Comparison:
     """Compare runs: those given, those in the directories given, and those of the scenarios given.
 
     A scenario is a path, TOML text or a dict, as for `run`; `seeds`, `sets` and `threads` are those of
     scenarios. `threads` are those of each run: by default one where several run at once, and else as for
-    `run`. Raises what `run` raises.
+    `run`.
+
+    `figures`, `transports` and `classes` choose rows: figures by key or label, `*` for any letters;
+    transports by name, whose rows are then shown without those of the whole run; and the transports whose
+    data is in a traffic class. Rows are chosen after all have been tested: no choice makes a difference
+    significant. Raises what `run` raises, and `ClearwayError` for a name that is not there.
     """
     threads, seeds = arguments.threads(threads), arguments.seeds(seeds)
+    selection = Selection(
+        arguments.names("figures", figures),
+        arguments.names("transports", transports),
+        arguments.names("classes", classes),
+    )
     if not items:
         raise ClearwayError(
             "items: found none, expected at least one", "give runs, run directories or scenarios"
         )
-    return comparison.compare(
-        gather(items, seeds, sets_of(sets), lambda scenarios: execute(scenarios, threads=threads))
-    )
+
+    def run_all(scenarios: Sequence[_clearway.Scenario]) -> list[Run]:
+        selection.check_figures()
+        return execute(scenarios, threads=threads)
+
+    return comparison.compare(gather(items, seeds, sets_of(sets), run_all), selection=selection)
 
 
 def load_scenario(

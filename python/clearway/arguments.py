@@ -63,6 +63,16 @@ def text(name: str, found: object) -> str:
     return found
 
 
+def names(name: str, found: object) -> tuple[str, ...]:
+    """Take a name or several; none if it is None."""
+    if found is None:
+        return ()
+    several = [found] if isinstance(found, str) else found
+    if not isinstance(several, (list, tuple)) or not all(isinstance(each, str) and each for each in several):
+        raise _wrong(name, found, "a name, or a list of names")
+    return tuple(text(name, each) for each in several)
+
+
 def sets(found: object) -> Mapping[str, Any]:
     """Take values that override a scenario's, by dotted key; none if it is None."""
     if found is None:

@@ -5,9 +5,9 @@ Nothing is tested here: one run on hosts is a sample of a machine and its moment
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from clearway.figures import TWICE, figure_of, readable, times
+from clearway.figures import TWICE, Figure, figure_of, readable, times
 from clearway.seeds import Seeds
 
 KEYS = (
@@ -35,8 +35,13 @@ def measured_labels(labels: Sequence[str], groups: Sequence[Seeds]) -> list[str]
     ]
 
 
-def differences(labels: Sequence[str], groups: Sequence[Seeds]) -> list[str]:
-    """Say of each measured column how far it is from the first simulated one; nothing without both."""
+def differences(
+    labels: Sequence[str], groups: Sequence[Seeds], wanted: Callable[[Figure], bool]
+) -> list[str]:
+    """Say of each measured column how far it is from the first simulated one; nothing without both.
+
+    Only figures that are wanted are spoken of.
+    """
     simulated = [place for place, group in enumerate(groups) if not is_measured(group)]
     if not simulated:
         return []
@@ -45,7 +50,8 @@ def differences(labels: Sequence[str], groups: Sequence[Seeds]) -> list[str]:
         for place, group in enumerate(groups)
         if is_measured(group)
         for key in KEYS
-        if (line := _difference(key, labels[simulated[0]], groups[simulated[0]], labels[place], group))
+        if wanted(figure_of(key))
+        and (line := _difference(key, labels[simulated[0]], groups[simulated[0]], labels[place], group))
     ]
 
 

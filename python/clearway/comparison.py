@@ -31,6 +31,7 @@ from clearway.figures import (
 )
 from clearway.overview import MAIN, Overview, reasons_in_words
 from clearway.seeds import Seeds
+from clearway.selection import EVERYTHING, Selected, Selection
 from clearway.statistics import Interval, exact, p_value, told_apart
 
 if TYPE_CHECKING:
@@ -131,6 +132,10 @@ class Comparison:
     """Scenario keys that differ, with the value in each column."""
     needs: str = ""
     """What it would take to tell differences that are not spoken of; nothing where all can be told."""
+    selection: Selection = EVERYTHING
+    """Which of the rows were asked for."""
+    selected: Selected = Selected()  # noqa: RUF009 - it cannot be changed
+    """What that leaves of these runs."""
 
     def __repr__(self) -> str:
         """Write the main figures side by side, and the differences in words."""
@@ -171,7 +176,7 @@ class Comparison:
         rows = [
             (row.heading, [row.readable(column) for column in range(len(row.values))])
             for row in self.rows
-            if row.figure.key in MAIN
+            if self.selection.figures or row.figure.key in MAIN
         ]
         return Overview(self.labels, rows)
 
@@ -183,7 +188,7 @@ class Comparison:
                 "name": group.name,
                 "seeds": [run.seed for run in group.runs],
                 "digests": [run.digest for run in group.runs],
-                "summary": group.runs[0].summary if len(group.runs) == 1 else group.summary(),
+                "summary": self._summary(group),
             }
             for label, group in zip(self.labels, self.groups, strict=True)
         ]
@@ -192,16 +197,30 @@ class Comparison:
             "findings": list(self.findings),
             "needs": self.needs or None,
             "settings": dict(self.settings),
+            "selection": self.selection.as_json() if self.selection else None,
         }
 
+    def _summary(self, group: Seeds) -> Mapping[str, Any]:
+        summary = group.runs[0].summary if len(group.runs) == 1 else group.summary()
+        return self.selected.summary(summary) if self.selection else summary
 
-def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Comparison:
-    """Compare runs, each with where it came from; with `labelled`, with what it is to be called."""
+
+def compare(
+    items: Sequence[tuple[str, Seeds]], *, labelled: bool = False, selection: Selection = EVERYTHING
+) -> Comparison:
+    """Compare runs, each with where it came from; with `labelled`, with what it is to be called.
+
+    All rows are tested, and then those of the selection taken.
+    """
     sources = [(source, group.name) for source, group in items]
     labels = [source for source, _ in sources] if labelled else labels_of(sources)
     groups = [group for _, group in items]
     labels = beside.measured_labels(labels, groups)
-    rows = _tested([*_rows("", [_intervals(group) for group in groups]), *_transport_rows(groups)])
+    tested = _tested([*_rows("", [_intervals(group) for group in groups]), *_transport_rows(groups)])
+    selected = selection.among(
+        [(row.group, row.figure) for row in tested], [run.scenario for group in groups for run in group.runs]
+    )
+    rows = [row for row in tested if selected.has(row.group, row.figure)]
     return Comparison(
         labels=labels,
         groups=groups,
@@ -213,10 +232,12 @@ def compare(items: Sequence[tuple[str, Seeds]], *, labelled: bool = False) -> Co
                 if of.interruption
             ),
             *(finding for row in rows if row.figure.headline for finding in _findings(row, labels)),
-            *beside.differences(labels, groups),
+            *beside.differences(labels, groups, lambda figure: selected.has("", figure)),
         ],
         settings=_differing([group.runs[0].scenario for group in groups]),
         needs=_needs(labels, groups),
+        selection=selection,
+        selected=selected,
     )
 
 

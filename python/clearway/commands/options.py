@@ -15,6 +15,7 @@ from clearway.errors import ClearwayError, check_text
 
 if TYPE_CHECKING:
     from clearway.cluster.client import Cluster
+    from clearway.selection import Selection
 
 SetsOption = Annotated[
     list[str] | None,
@@ -61,6 +62,26 @@ ThreadsOption = Annotated[
 StoreOption = Annotated[
     Path, typer.Option("--store", metavar="DIR", help="Where finished runs are kept and found again.")
 ]
+FiguresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--figure",
+        metavar="NAME",
+        help="Only rows of this figure, by key or label; * is any letters: --figure 'rtt_*'. Repeatable.",
+    ),
+]
+TransportsOption = Annotated[
+    list[str] | None,
+    typer.Option("--transport", metavar="NAME", help="Only rows of this transport. Repeatable."),
+]
+ClassesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class",
+        metavar="NAME",
+        help="Only rows of the transports whose data is in this traffic class. Repeatable.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -78,6 +99,18 @@ def place(on: str | None, jobs: int | None) -> Iterator[Cluster | None]:
         if cluster.workers == 0:
             console.show_warning(f"{on} has no workers yet: waiting for the first")
         yield cluster
+
+
+def selected(figures: list[str] | None, transports: list[str] | None, classes: list[str] | None) -> Selection:
+    """Take which rows of a comparison are asked for."""
+    from clearway.selection import Selection  # noqa: PLC0415 - most commands have no use for it
+
+    for option, names in (("--figure", figures), ("--transport", transports), ("--class", classes)):
+        for name in names or []:
+            check_text(name, f"{option} {name}")
+            if not name.strip():
+                raise ClearwayError(f"{option}: found nothing, expected a name")
+    return Selection(tuple(figures or ()), tuple(transports or ()), tuple(classes or ()))
 
 
 def parsed(sets: list[str] | None, unsets: list[str] | None) -> list[tuple[str, str | None]]:

@@ -9,7 +9,7 @@ from html import escape
 from importlib import resources
 
 from clearway import _clearway, comparison
-from clearway.figures import readable
+from clearway.figures import figure_of, readable
 from clearway.overview import Overview
 from clearway.report.chart import Chart
 from clearway.report.charts import charts
@@ -20,14 +20,18 @@ from clearway.report.sources import COLOURS, Labelled, Look, looks
 from clearway.report.timeline import timelines
 from clearway.runs import Run
 from clearway.seeds import Seeds
+from clearway.selection import EVERYTHING, Selected, Selection
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(items: Sequence[tuple[str, Run | Seeds]]) -> str:
-    """Return the page about these runs, each with the label it goes by; seeds are one run with intervals."""
+def page(items: Sequence[tuple[str, Run | Seeds]], selection: Selection = EVERYTHING) -> str:
+    """Return the page about these runs, each with the label it goes by; seeds are one run with intervals.
+
+    The table of figures has the rows that the selection leaves; charts are not chosen.
+    """
     groups = [(label, Seeds([item]) if isinstance(item, Run) else item) for label, item in items]
-    compared = comparison.compare(groups, labelled=True)
+    compared = comparison.compare(groups, labelled=True, selection=selection)
     drawn = [*charts(groups), *recorded(groups)]
     shown = [chart for chart in drawn if chart.lines]
     labels = [label for label, _ in groups]
@@ -127,7 +131,7 @@ def _findings(compared: comparison.Comparison) -> str:
 
 def _summary(compared: comparison.Comparison, groups: Labelled) -> str:
     if len(groups) == 1:
-        return _overview(groups[0][1], looks(groups)[0])
+        return _overview(groups[0][1], looks(groups)[0], compared.selected)
     heads = "".join(
         f'<th scope="col">{_swatches(of_group)}{escape(label)}</th>'
         for label, of_group in zip(compared.labels, looks(groups), strict=True)
@@ -144,17 +148,24 @@ def _summary(compared: comparison.Comparison, groups: Labelled) -> str:
     return table(f"<th></th>{heads}", rows)
 
 
-def _overview(group: Seeds, of_group: Mapping[str, Look]) -> str:
+def _overview(group: Seeds, of_group: Mapping[str, Look], selected: Selected) -> str:
     """Show a single run: a column for the whole and one for each transport."""
-    shown = Overview.of(group.columns())
+    names = ["", *of_group]
+    left = [
+        (name, column)
+        for name, column in zip(names, group.columns(), strict=False)
+        if selected.has_group(name)
+    ]
+    shown = Overview.of([column for _, column in left])
     heads = "".join(
-        f'<th scope="col">{swatch(of_group[heading].colour) if number else ""}{escape(heading)}</th>'
-        for number, heading in enumerate(shown.headings)
+        f'<th scope="col">{swatch(of_group[name].colour) if name else ""}{escape(heading)}</th>'
+        for (name, _), heading in zip(left, shown.headings, strict=True)
     )
     rows = []
-    for label, cells in shown.rows:
-        values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        rows.append(f'<tr><th scope="row">{escape(label)}</th>{values}</tr>')
+    for key, (label, cells) in zip(shown.keys, shown.rows, strict=True):
+        if selected.has_figure(figure_of(key)):
+            values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            rows.append(f'<tr><th scope="row">{escape(label)}</th>{values}</tr>')
     return table(f"<th></th>{heads}", rows)
 
 
