@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, arguments, columns, directory, drawing, frames
+from clearway import _clearway, arguments, columns, directory, drawing, frames, happened
 from clearway.across_seeds import main_figures
 from clearway.columns import Columns
 from clearway.documents import quantity
@@ -148,6 +148,10 @@ class Run:
         return f"interrupted at {readable('time', self.interrupted_at_us)}{of}" + (
             ", still warming up: no figure is of the steady state" if early else ""
         )
+
+    def what_happened(self) -> list[str]:
+        """Say in some ten sentences what came of the run: completions, losses, queues, faults, warnings."""
+        return happened.what_happened(self.summary, self.tables, self.warnings, self.interruption)
 
     def table(self, name: str) -> Columns:
         """Return the table with this name; an error says how to record one that is not there."""

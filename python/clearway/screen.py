@@ -78,6 +78,17 @@ def show_run(group: Seeds) -> None:
         say(interval)
 
 
+def show_what_happened(group: Seeds) -> None:
+    """Print in some ten sentences what came of the run, a line each."""
+    heading, sentences = group.what_happened()
+    if sentences:
+        say()
+        say(f"{heading}:")
+        for sentence in sentences:
+            say(f"- {sentence}")
+        say()
+
+
 def note_if_alike(groups: Sequence[Seeds]) -> None:
     """Say on standard error where several seeds were no more than one."""
     for group in groups:

@@ -51,6 +51,12 @@ class Seeds:
             parts.append(f"interrupted before {seeds_in_words(self.missing)} finished")
         return "; ".join(parts)
 
+    def what_happened(self) -> tuple[str, list[str]]:
+        """Return a heading, and sentences on what came of the run: of several, of the first seed."""
+        first, count = self.runs[0], len(self.runs)
+        of = f" with seed {first.seed}, the first of {count}" if count > 1 else ""
+        return f"What happened{of}", first.what_happened()
+
     def __repr__(self) -> str:
         """Write the main figures, a line each."""
         return main_figures(self._summaries(None)).text(self.title)

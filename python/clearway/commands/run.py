@@ -67,6 +67,7 @@ def run(
         console.show_json(group.as_json(written, wall_s) if seeds else group.runs[0].as_json(written))
         return
     screen.show_run(group)
+    screen.show_what_happened(group)
     screen.show_effort(group.runs, wall_s)
     console.say(f"written to {written}")
 

@@ -13,6 +13,7 @@ from clearway.figures import figure_of, readable
 from clearway.overview import Overview
 from clearway.report.chart import Chart
 from clearway.report.charts import charts
+from clearway.report.opening import opening
 from clearway.report.recorded import recorded
 from clearway.report.scenarios import scenarios
 from clearway.report.slowdowns import HEADINGS, slowdowns
@@ -40,6 +41,7 @@ def page(items: Sequence[tuple[str, Run | Seeds]], selection: Selection = EVERYT
             " and ".join(labels) if len(labels) <= 3 else f"{labels[0]} and {len(labels) - 1} more"
         ),
         "legend": _legend(groups),
+        "happened": opening(groups) if len(groups) > 1 else "",
         "intervals": _intervals(groups),
         "findings": _findings(compared),
         "summary": _summary(compared, groups) + _interval(compared),
@@ -131,7 +133,7 @@ def _findings(compared: comparison.Comparison) -> str:
 
 def _summary(compared: comparison.Comparison, groups: Labelled) -> str:
     if len(groups) == 1:
-        return _overview(groups[0][1], looks(groups)[0], compared.selected)
+        return opening(groups) + _overview(groups[0][1], looks(groups)[0], compared.selected)
     heads = "".join(
         f'<th scope="col">{_swatches(of_group)}{escape(label)}</th>'
         for label, of_group in zip(compared.labels, looks(groups), strict=True)
