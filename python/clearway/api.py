@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -30,6 +31,7 @@ Progress = Callable[[float, float, int], bool | None]
 
 __all__ = ["compare", "load_run", "run", "schema"]
 
+_LINE = re.compile(r"^(\s*)scenario:\d+: ", re.MULTILINE)
 _ITEMS = "a Run, Seeds, a run directory, or a scenario: "
 
 
@@ -150,15 +152,26 @@ def load_scenario(
     source: Path | str | Mapping[str, Any], sets: Sequence[Override], seed: int | None
 ) -> _clearway.Scenario:
     """Read and check a scenario, given as `arguments.source` tells its kinds apart."""
+    if isinstance(source, str):
+        return _clearway.load_text(source, "scenario", ".", sets, seed)
     if not isinstance(source, Path):
-        text = source if isinstance(source, str) else documents.text_of(source)
-        return _clearway.load_text(text, "scenario", ".", sets, seed)
+        return _load_document(source, sets, seed)
     check_readable(source)
     try:
         return _clearway.load(source, sets, seed)
     except _clearway.ScenarioError:
         _refuse_sweep(source)
         raise
+
+
+def _load_document(
+    document: Mapping[str, Any], sets: Sequence[Override], seed: int | None
+) -> _clearway.Scenario:
+    """Read and check a dict; errors name keys as those of a file do, without the lines, as it has none."""
+    try:
+        return _clearway.load_text(documents.text_of(document), "scenario", ".", sets, seed)
+    except _clearway.ScenarioError as error:
+        raise _clearway.ScenarioError(_LINE.sub(r"\1scenario: ", str(error))) from None
 
 
 def check_readable(path: Path) -> None:
@@ -200,7 +213,7 @@ def sets_of(sets: Sets | None) -> list[Override]:
             key,
             None
             if value is None
-            else arguments.text(key, value if isinstance(value, str) else documents.value_of(value)),
+            else arguments.text(key, value if isinstance(value, str) else documents.value_of(value, key)),
         )
         for key, value in arguments.sets(sets).items()
     ]

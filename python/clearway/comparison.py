@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from clearway.figures import (
     times,
     unfinished_beside,
 )
-from clearway.overview import MAIN, Overview, reasons_in_words
+from clearway.overview import MAIN, Overview, listed, reasons_in_words
 from clearway.seeds import Seeds
 from clearway.selection import EVERYTHING, Selected, Selection
 from clearway.statistics import Interval, exact, p_value, told_apart
@@ -143,8 +142,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Write the main figures as a table and the differences as a list, for notebooks."""
-        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self._sentences)
-        return self._main_figures().html("side by side") + (f"<ul>{items}</ul>" if items else "")
+        return self._main_figures().html("side by side") + listed(self._sentences)
 
     @property
     def _sentences(self) -> list[str]:

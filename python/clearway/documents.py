@@ -94,9 +94,15 @@ def parse(text: str, name: str) -> dict[str, Any]:
 
 
 def text_of(document: Mapping[str, Any]) -> str:
-    """Write TOML that reads as this document: one top-level key a line, what is in it inline."""
+    """Write TOML that reads as this document: one top-level key a line, what is in it inline.
+
+    Raises `ClearwayError` that names the key for what TOML has no value for.
+    """
     try:
-        text = "".join(f"{_key(key)} = {value_of(value)}\n" for key, value in document.items())
+        text = "".join(
+            f"{_key(key, 'scenario')} = {value_of(value, f'scenario: {key}')}\n"
+            for key, value in document.items()
+        )
         return arguments.text("scenario", text)
     except RecursionError:
         raise ClearwayError("the scenario: is nested too deeply") from None
@@ -133,23 +139,29 @@ def _blocks(table: Mapping[str, Any], path: tuple[str, ...], brackets: str = "[]
             yield from _blocks(entry, (*path, key), "[[]]")
 
 
-def value_of(value: Any) -> str:
+def value_of(value: Any, where: str = "") -> str:
     """Write a value as TOML; NumPy's are taken for Python's.
 
-    Raises `ClearwayError` for what TOML has no value for.
+    Raises `ClearwayError` for what TOML has no value for; `where` is the key that it is of, for the message.
     """
     if isinstance(value, (np.generic, np.ndarray)):
-        return value_of(value.tolist())
+        return value_of(value.tolist(), where)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(key)} = {value_of(entry)}" for key, entry in value.items()) + "}"
+        entries = [
+            f"{_key(key, where)} = {value_of(entry, f'{where}.{key}' if where else str(key))}"
+            for key, entry in value.items()
+        ]
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(value_of(entry) for entry in value) + "]"
+        return "[" + ", ".join(value_of(each, f"{where}[{place}]") for place, each in enumerate(value)) + "]"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # TOML's nan and inf are Python's
     if not isinstance(value, (str, bool, int, float)):
         raise ClearwayError(
-            f"{value!r}: no value of a scenario",
-            "give text, a number, true or false, or a list or dict of these",
+            f"{_place(where)}{value!r}: no value of a scenario",
+            "leave the key out"
+            if value is None
+            else "give text, a number, true or false, or a list or dict of these",
         )
     return json.dumps(value, ensure_ascii=False)
 
@@ -192,7 +204,11 @@ def _complete(text: str) -> bool:
     return True
 
 
-def _key(key: object) -> str:
+def _key(key: object, where: str = "") -> str:
     if not isinstance(key, str):
-        raise ClearwayError(f"{key!r}: no key of a scenario", "give text")
+        raise ClearwayError(f"{_place(where)}{key!r}: no key of a scenario", "give text")
     return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _place(where: str) -> str:
+    return f"{where}: " if where else ""

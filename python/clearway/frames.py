@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from clearway.columns import Columns
 from clearway.errors import ClearwayError
@@ -12,13 +13,15 @@ if TYPE_CHECKING:
     import polars
 
 
-def to_pandas(columns: Columns) -> pandas.DataFrame:
-    """Return a table as a pandas frame."""
+def to_pandas(columns: Columns, attributes: Mapping[str, Any]) -> pandas.DataFrame:
+    """Return a table as a pandas frame, with what is known of its columns in `attrs`."""
     try:
         import pandas as pd  # noqa: PLC0415 - optional
     except ImportError as error:
         raise ClearwayError("to_pandas needs pandas", "pip install pandas") from error
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(columns)
+    frame.attrs.update(attributes)
+    return frame
 
 
 def to_polars(columns: Columns) -> polars.DataFrame:

@@ -88,6 +88,12 @@ class Overview:
         return f"<table><caption>{escape(title)}</caption>{head}<tbody>{body}</tbody></table>"
 
 
+def listed(sentences: Iterable[str]) -> str:
+    """Write sentences as an HTML list; nothing where there are none."""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return f"<ul>{items}</ul>" if items else ""
+
+
 def reasons_in_words(column: str, reasons: Iterable[str]) -> list[str]:
     """Say in a line why a column has no value in some rows; in none where there is no reason to give."""
     every = "; ".join(dict.fromkeys(reasons))

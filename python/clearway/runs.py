@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, arguments, columns, directory, drawing, frames, happened
+from clearway import _clearway, arguments, columns, directory, drawing, frames, happened, units
 from clearway.across_seeds import main_figures
 from clearway.columns import Columns
 from clearway.documents import quantity
@@ -17,6 +17,7 @@ from clearway.errors import ClearwayError
 from clearway.figures import measured_in, readable
 from clearway.measurement import Measurement
 from clearway.outcome import Outcome
+from clearway.overview import listed
 from clearway.records import Record
 from clearway.saved import SavedTables, described_in, figures_in_record, read_manifest, scenario_in
 
@@ -76,8 +77,8 @@ class Run:
         return main_figures([self.summary]).text(self._title)
 
     def _repr_html_(self) -> str:
-        """Write the main figures as a table, for notebooks."""
-        return main_figures([self.summary]).html(self._title)
+        """Write the main figures as a table and what happened as a list, for notebooks."""
+        return main_figures([self.summary]).html(self._title) + listed(self.what_happened())
 
     @property
     def _title(self) -> str:
@@ -222,8 +223,13 @@ class Run:
         return self.table("links_series")
 
     def to_pandas(self, table: str) -> pandas.DataFrame:
-        """Return a table as a pandas frame."""
-        return frames.to_pandas(self.table(table))
+        """Return a table as a pandas frame.
+
+        `attrs["units"]` has the unit of each column, nothing for a number, a name or a ratio, and
+        `attrs["meanings"]` what it is.
+        """
+        rows = self.table(table)
+        return frames.to_pandas(rows, units.described(table, rows))
 
     def to_polars(self, table: str) -> polars.DataFrame:
         """Return a table as a Polars frame."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearway import directory, drawing
 from clearway.across_seeds import figure_columns, intervals_of, main_figures, of_transport, transports_in
 from clearway.figures import ABSENT, AtLeast, measured_in
+from clearway.overview import listed
 from clearway.runs import Run
 from clearway.saved import read_manifest
 from clearway.statistics import Interval
@@ -62,8 +64,10 @@ class Seeds:
         return main_figures(self._summaries(None)).text(self.title)
 
     def _repr_html_(self) -> str:
-        """Write the main figures as a table, for notebooks."""
-        return main_figures(self._summaries(None)).html(self.title)
+        """Write the main figures as a table and what happened as a list, for notebooks."""
+        heading, sentences = self.what_happened()
+        told = f"<p>{escape(heading)}:</p>{listed(sentences)}" if sentences else ""
+        return main_figures(self._summaries(None)).html(self.title) + told
 
     @property
     def all_alike(self) -> bool:

@@ -6,26 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from clearway import _clearway, meanings
-from clearway.figures import FIGURES, Figure, Kind
+from clearway import _clearway, meanings, units
+from clearway.figures import FIGURES, Figure
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "OUTPUT.md"
 
 _INTRODUCTION = Path(__file__).parent / "introduction.md"
-_UNITS: Mapping[Kind, str] = {
-    "time": "us",
-    "bytes": "bytes",
-    "rate": "Gb/s",
-    "share": "share",
-    "count": "count",
-}
-_SUFFIXES: Mapping[str, str] = {
-    "_us": "us",
-    "bytes": "bytes",
-    "_gbps": "Gb/s",
-    "_packets": "packets",
-    "utilisation": "share",
-}
 _COVERS: Mapping[str, str] = {
     "nothing": "",
     "measured": "measured interval",
@@ -43,7 +29,12 @@ def page() -> str:
     for table in json.loads(_clearway.tables()):
         lines += [f"### `{table['name']}`", "", table["rows"], ""]
         columns = (
-            (f"`{column['name']}`", _unit(column["name"]), _COVERS[column["covers"]], column["meaning"])
+            (
+                f"`{column['name']}`",
+                units.of_column(column["name"]),
+                _COVERS[column["covers"]],
+                column["meaning"],
+            )
             for column in table["columns"]
         )
         lines += _table(("column", "unit", "covers"), columns)
@@ -63,12 +54,8 @@ def page() -> str:
 
 def _figure(figure: Figure) -> tuple[str, ...]:
     covers = "" if figure.always else _COVERS["run" if figure.whole else "measured"]
-    unit = "1/s" if figure.key.endswith("_per_second") else _UNITS.get(figure.kind, "")
-    return f"`{figure.key}`", figure.heading.replace("*", r"\*"), unit, covers, meanings.FIGURES[figure.key]
-
-
-def _unit(column: str) -> str:
-    return next((unit for suffix, unit in _SUFFIXES.items() if column.endswith(suffix)), "")
+    heading = figure.heading.replace("*", r"\*")
+    return f"`{figure.key}`", heading, units.of_figure(figure), covers, meanings.FIGURES[figure.key]
 
 
 def _table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway import _clearway, arguments, columns, directory, drawing, frames
+from clearway import _clearway, arguments, columns, directory, drawing, frames, units
 from clearway.arguments import Source
 from clearway.execution import Watch
 from clearway.figures import figures_in
@@ -86,13 +87,14 @@ class Sweep:
         return f"{self.planned.name}: {len(self.made.runs)} points of {axes}: {made}{damaged}"
 
     def _repr_html_(self) -> str:
-        """Write the first combinations and their figures as a table, for notebooks."""
+        """Write the first combinations and their figures as a table and the conclusion, for notebooks."""
         columns = [self.column(key) for key in self.figures]
         rows = [
             (label_of(overrides), [cells[place] for _, cells in columns])
             for place, (overrides, _) in enumerate(self.combinations[:_MOST_ROWS])
         ]
-        return Overview([heading for heading, _ in columns], rows).html(repr(self))
+        table = Overview([heading for heading, _ in columns], rows).html(repr(self))
+        return table + (f"<p>{escape(self.conclusion)}</p>" if self.conclusion else "")
 
     @property
     def points(self) -> list[SweptPoint]:
@@ -108,8 +110,13 @@ class Sweep:
         return table.columns(self.planned.file.keys, self.planned.points, self.made.runs)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas frame."""
-        return frames.to_pandas(self.table)
+        """Return the table as a pandas frame.
+
+        `attrs["units"]` has the unit of each column, nothing for a number, a name or a ratio, and
+        `attrs["meanings"]` what each figure is.
+        """
+        rows = self.table
+        return frames.to_pandas(rows, units.described_points(rows))
 
     def to_polars(self) -> polars.DataFrame:
         """Return the table as a Polars frame."""
