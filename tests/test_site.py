@@ -217,3 +217,11 @@ def test_a_link_that_leads_nowhere_is_named(workspace: Path) -> None:
     assert list(links.broken_links(workspace, [PurePosixPath("README.md")])) == [
         "README.md:4: there is no docs/GONE.md"
     ]
+
+
+def test_blocks_of_code_can_be_copied_without_the_network() -> None:
+    site = ROOT / "tools" / "site"
+    assert "copy.js" in (site / "conf.py").read_text(encoding="utf-8")
+    script = (site / "static" / "copy.js").read_text(encoding="utf-8")
+    assert 'querySelectorAll("div.highlight")' in script
+    assert not re.search(r"https?:|import|fetch", script)

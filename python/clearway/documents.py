@@ -11,6 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from clearway import arguments, files
 from clearway.errors import ClearwayError, reason
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_STEP = re.compile(r"([^.\[\]]+)(?!\])|\[(\d+)\]")  # of a dotted key: a name, or the number of a list's entry
 _AT_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)\s*")
 _UNITS: Mapping[str, tuple[float, str]] = {
@@ -164,6 +166,21 @@ def value_of(value: Any, where: str = "") -> str:
             else "give text, a number, true or false, or a list or dict of these",
         )
     return json.dumps(value, ensure_ascii=False)
+
+
+def with_values(document: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a document with values at dotted keys, as `--set` takes them; None removes a key."""
+    changed: dict[str, Any] = deepcopy(dict(document))
+    for dotted, value in values.items():
+        *path, last = [int(number) if number else name for name, number in _STEP.findall(dotted)]
+        place: Any = changed
+        for step in path:
+            place = place.setdefault(step, {}) if isinstance(place, dict) else place[step]
+        if value is None:
+            place.pop(last, None)
+        else:
+            place[last] = deepcopy(value)
+    return changed
 
 
 def without_table(text: str, name: str) -> tuple[str, int]:

@@ -26,6 +26,7 @@ html_theme = "furo"
 html_title = f"Clearway {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options: dict[str, object] = {"top_of_page_buttons": []}

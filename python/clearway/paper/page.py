@@ -14,12 +14,14 @@ from clearway.machine import machine
 from clearway.paper import plots
 from clearway.paper.claims import Judged
 from clearway.paper.evaluation import SEED
-from clearway.paper.experiment import Experiment
+from clearway.paper.experiment import Experiment, PlannedRun
 from clearway.paper.frontier import frontier_of, frontier_rows
 from clearway.paper.papers import Paper
 from clearway.paper.parameters import Parameter
 from clearway.paper.result import Reproduced, tallies
+from clearway.paper.scenario_texts import text_of
 from clearway.report.chart import Chart
+from clearway.report.copyable import copyable
 from clearway.report.page import table
 from clearway.report.sheet import Bars, Sheet
 from clearway.sweeps.frontier_charts import frontier_charts
@@ -140,25 +142,28 @@ def _frontier(experiment: Experiment, each: Reproduced) -> list[Chart]:
 
 
 def _scenarios(experiment: Experiment) -> str:
-    """Show what was run, folded away."""
+    """Show what was run, folded away: a scenario as a file to copy, a measurement with its arguments."""
     blocks = []
-    shown: dict[str, str] = {}
     for run in experiment.runs:
-        text = documents.tables_of({key: value for key, value in run.document.items() if key != "name"})
-        document = f"as {shown[text]}" if text in shown else text
-        shown.setdefault(text, run.label)
-        seeds = len({variant[SEED] for variant in run.variants})
-        sets = "".join(f"{key} = {json.dumps(value)}\n" for key, value in run.overrides.items())
-        axes = "".join(
-            f"{key}: {', '.join(dict.fromkeys(str(variant[key]) for variant in run.variants))}\n"
-            for key in run.variants[0]
-            if key != SEED
-        )
-        parts = [document, f"\nset:\n{sets}" if sets else "", f"\nseeds: 1 to {seeds}\n{axes}"]
-        blocks.append(f"<h3>{escape(run.label)}</h3><pre>{escape(''.join(parts))}</pre>")
+        shown = _arguments(run) if run.measure is not None else copyable(text_of(experiment, run))
+        blocks.append(f"<h3>{escape(run.label)}</h3>{shown}")
     if not blocks:
         return ""
     return f"<details><summary>Scenarios</summary>{''.join(blocks)}</details>"
+
+
+def _arguments(run: PlannedRun) -> str:
+    """Show what a measurement on this machine was given."""
+    seeds = len({variant[SEED] for variant in run.variants})
+    sets = "".join(f"{key} = {json.dumps(value)}\n" for key, value in run.overrides.items())
+    axes = "".join(
+        f"{key}: {', '.join(dict.fromkeys(str(variant[key]) for variant in run.variants))}\n"
+        for key in run.variants[0]
+        if key != SEED
+    )
+    document = documents.tables_of({key: value for key, value in run.document.items() if key != "name"})
+    parts = [document, f"\nset:\n{sets}" if sets else "", f"\nseeds: 1 to {seeds}\n{axes}"]
+    return f"<pre>{escape(''.join(parts))}</pre>"
 
 
 def _parameters(parameters: Sequence[Parameter]) -> str:

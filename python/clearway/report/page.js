@@ -300,4 +300,29 @@
       }
     });
   }
+
+  // A page from a disk may not be let near the clipboard: then the text is selected, and copied as by hand.
+  const selected = (text) => {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    return document.execCommand("copy");
+  };
+  const copied = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      return true;
+    } catch {
+      return selected(text);
+    }
+  };
+
+  for (const button of document.querySelectorAll("button.copy")) {
+    button.addEventListener("click", async () => {
+      const done = await copied(button.nextElementSibling);
+      button.textContent = done ? "Copied" : "Selected";
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
+  }
 })();

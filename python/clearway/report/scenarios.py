@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from clearway import documents
+from clearway.report.copyable import copyable
 from clearway.report.sources import Labelled
 
 
@@ -22,7 +23,7 @@ def scenarios(groups: Labelled) -> str:
             body = f"<p>As {escape(shown[text])}, but for name and seed.</p>"
         else:
             shown[text] = label
-            body = f"<pre>{escape(documents.tables_of(scenario))}</pre>"
+            body = copyable(documents.tables_of(scenario))
         seeds = ", ".join(str(run.seed) for run in group.runs)
         of_seeds = f"<p>Seeds: {seeds}.</p>" if len(group.runs) > 1 else ""
         blocks.append(f"<h3>{escape(label)}</h3>{of_seeds}{body}")
