@@ -66,6 +66,7 @@ fn topology_text(nodes: &[ListedNode], links: &[ListedLink]) -> String {
             // A port is no node.
             Some(SwitchRole::Dci | SwitchRole::Long) => "dci",
             Some(SwitchRole::Relay) => "relay",
+            Some(SwitchRole::Nic) => "nic",
         };
         let _ = writeln!(text, "[[node]]\nname = {}\nrole = \"{role}\"", toml::string(&node.name));
     }

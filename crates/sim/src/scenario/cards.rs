@@ -25,7 +25,16 @@ pub(super) fn problems(nodes: &[ListedNode], links: &[ListedLink], degree: &[u32
     }
     let mut hosts = vec![0_u32; nodes.len()];
     for (card, peer) in links.iter().flat_map(|link| [link.ends, (link.ends.1, link.ends.0)]) {
-        hosts[card as usize] += u32::from(nodes[peer as usize].switch.is_none());
+        let is_host = nodes[peer as usize].switch.is_none();
+        hosts[card as usize] += u32::from(is_host);
+        if is_host && degree[peer as usize] > 1 && nodes[card as usize].switch == Some(SwitchRole::Nic) {
+            let host = &nodes[peer as usize].name;
+            let message = format!(
+                "host {host} has {} links, one of them to {}; a host with a card of its own has no other link: give the link to the card",
+                degree[peer as usize], nodes[card as usize].name
+            );
+            found.push((peer as usize, message));
+        }
     }
     for (i, card) in nodes.iter().enumerate().filter(|(_, node)| node.switch == Some(SwitchRole::Nic)) {
         if hosts[i] != 1 || degree[i] < 2 {

@@ -66,6 +66,10 @@ fn what_stands_in_the_way_of_a_card_is_said() {
     let nobodys = with(TWO, "{ name = \"s\", role = \"tor\" }", "{ name = \"s\", role = \"nic\" }");
     let message = "node[1]: s has 3 links, 2 of them to hosts; a node of role nic has one to its host";
     assert!(said(&nobodys).contains(message), "{}", said(&nobodys));
+    let both = with(TWO, "{ name = \"t\", role = \"tor\" }", "{ name = \"t\", role = \"nic\" }");
+    let message =
+        "node[0]: host a has 2 links, one of them to t; a host with a card of its own has no other link";
+    assert!(said(&both).contains(message), "{}", said(&both));
     let alone = with(TWO, "    { ends = [\"s\", \"b\"], rate = \"40Gbps\", delay = \"1us\" },\n", "");
     let message = "node[3]: host b has no link; a host has one, or several";
     assert!(said(&alone).contains(message), "{}", said(&alone));
