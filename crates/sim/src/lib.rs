@@ -17,4 +17,4 @@ pub mod simulation;
 pub mod topology;
 pub mod traffic;
 
-pub use run::{run, run_keeping_part, run_on, threads_for, worthwhile_threads};
+pub use run::{run, run_explaining, run_keeping_part, run_on, threads_for, worthwhile_threads};

@@ -7,6 +7,7 @@ use clearway_proto::units::{Span, Time};
 
 use crate::alone;
 use crate::model::Scenario;
+use crate::record::explanation::{explain, Explanation};
 use crate::record::observer::Observer;
 use crate::record::{Outcome, Progress, Stopped};
 use crate::simulation::Simulation;
@@ -57,7 +58,7 @@ pub fn run_on(
     threads: usize,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stopped> {
-    simulate(scenario, threads, progress, false)
+    simulate(scenario, threads, progress, Aim::default()).map(|(outcome, _)| outcome)
 }
 
 /// Simulates a scenario as [`run_on`] does, but keeps what there is when `progress` stops it: the run then ends, audit
@@ -67,19 +68,44 @@ pub fn run_keeping_part(
     threads: usize,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Stopped> {
-    simulate(scenario, threads, progress, true)
+    let aim = Aim { keep_part: true, ..Aim::default() };
+    simulate(scenario, threads, progress, aim).map(|(outcome, _)| outcome)
+}
+
+/// Simulates a scenario as [`run_on`] does, with the same outcome, and explains the completion times of these flows: of those that
+/// have a size and are complete, by number. `None` in place of the explanations if there was no room for what has to be
+/// written down.
+pub fn run_explaining(
+    scenario: &Scenario,
+    threads: usize,
+    flows: &[u32],
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(Outcome, Option<Vec<Explanation>>), Stopped> {
+    simulate(scenario, threads, progress, Aim { explain: flows, ..Aim::default() })
+}
+
+/// What a run is to leave beside its outcome.
+#[derive(Clone, Copy, Default)]
+struct Aim<'a> {
+    /// What there is when it is stopped.
+    keep_part: bool,
+    /// The explanations of these flows.
+    explain: &'a [u32],
 }
 
 fn simulate(
     scenario: &Scenario,
     threads: usize,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    keep_part: bool,
-) -> Result<Outcome, Stopped> {
+    aim: Aim,
+) -> Result<(Outcome, Option<Vec<Explanation>>), Stopped> {
     let end = Time::ZERO + scenario.duration;
     let alone =
         if scenario.record.alone { alone::iterations(scenario, threads, progress)? } else { Vec::new() };
     let mut simulation = Simulation::new(scenario, threads);
+    if !aim.explain.is_empty() {
+        simulation.watch(aim.explain);
+    }
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });
@@ -99,7 +125,7 @@ fn simulate(
         // Asked here too: where little happens, there may be many looks between two of the simulation's questions.
         let asked = proceed(simulation.time().as_ps(), simulation.packet_hops());
         interrupted = asked.is_break() || simulation.run_until(now, &mut proceed).is_break();
-        if interrupted && !keep_part {
+        if interrupted && !aim.keep_part {
             return Err(Stopped::Interrupted);
         }
         now = simulation.time();
@@ -120,7 +146,9 @@ fn simulate(
     }
     simulation.assert_conservation();
     simulation.free_event_memory();
-    Ok(Outcome { interrupted: interrupted && now < end, ..observer.finish(&simulation, now, alone) })
+    let explanations = simulation.journals().map(|journals| journals.iter().map(explain).collect());
+    let outcome = observer.finish(&simulation, now, alone);
+    Ok((Outcome { interrupted: interrupted && now < end, ..outcome }, explanations))
 }
 
 /// The first multiple of `step` after `now`.

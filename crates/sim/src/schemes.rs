@@ -3,6 +3,8 @@
 //!
 //! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
+mod recorded;
+
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{
@@ -12,6 +14,9 @@ use clearway_proto::transport::{
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
+use recorded::RecordedSender;
+
+pub use recorded::SendingLog;
 
 /// What a sender wants next.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +79,7 @@ macro_rules! senders {
         #[allow(missing_docs)]
         pub enum AnySender {
             $($Kind(SenderOf<$Params>),)*
+            Recorded(Box<RecordedSender>),
         }
 
         #[allow(missing_docs)]
@@ -87,6 +93,7 @@ macro_rules! senders {
                         let wants = Wants { readiness: s.readiness(now), timeout: s.poll_timeout() };
                         (s.poll_completed(), wants)
                     })*
+                    AnySender::Recorded(r) => r.handle_ack(now, received, ack),
                 }
             }
 
@@ -94,44 +101,67 @@ macro_rules! senders {
             pub fn handle_telemetry(&mut self, now: Time, ack: &Ack, telemetry: &AnyTelemetry) {
                 match (self, telemetry) {
                     $((AnySender::$Kind(s), AnyTelemetry::$Kind(t)) => s.handle_telemetry(now, ack, t),)*
+                    (AnySender::Recorded(r), _) => r.sender.handle_telemetry(now, ack, telemetry),
                     _ => unreachable!("telemetry goes back to the sender of its packet"),
                 }
             }
 
             pub fn handle_message(&mut self, bytes: Bytes) {
-                match self { $(AnySender::$Kind(s) => s.handle_message(bytes),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_message(bytes),)*
+                    AnySender::Recorded(r) => r.sender.handle_message(bytes),
+                }
             }
 
             pub fn is_drained(&self) -> bool {
-                match self { $(AnySender::$Kind(s) => s.is_drained(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.is_drained(),)*
+                    AnySender::Recorded(r) => r.sender.is_drained(),
+                }
             }
 
             pub fn handle_endless(&mut self) {
-                match self { $(AnySender::$Kind(s) => s.handle_endless(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_endless(),)*
+                    AnySender::Recorded(r) => r.sender.handle_endless(),
+                }
             }
 
             pub fn handle_stop(&mut self) {
-                match self { $(AnySender::$Kind(s) => s.handle_stop(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_stop(),)*
+                    AnySender::Recorded(r) => r.sender.handle_stop(),
+                }
             }
 
             pub fn handle_timeout(&mut self, now: Time) {
-                match self { $(AnySender::$Kind(s) => s.handle_timeout(now),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_timeout(now),)*
+                    AnySender::Recorded(r) => r.handle_timeout(now),
+                }
             }
 
             #[inline(always)]
             pub fn poll_timeout(&self) -> Option<Time> {
-                match self { $(AnySender::$Kind(s) => s.poll_timeout(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.poll_timeout(),)*
+                    AnySender::Recorded(r) => r.poll_timeout(),
+                }
             }
 
             #[inline(always)]
             pub fn readiness(&self, now: Time) -> Readiness {
-                match self { $(AnySender::$Kind(s) => s.readiness(now),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.readiness(now),)*
+                    AnySender::Recorded(r) => r.readiness(now),
+                }
             }
 
             #[inline(always)]
             pub fn wants(&self, now: Time) -> Wants {
                 match self {
                     $(AnySender::$Kind(s) => Wants { readiness: s.readiness(now), timeout: s.poll_timeout() },)*
+                    AnySender::Recorded(r) => r.wants(now),
                 }
             }
 
@@ -143,53 +173,99 @@ macro_rules! senders {
                         let data = s.transmit(now);
                         (data, Wants { readiness: s.readiness(now), timeout: s.poll_timeout() })
                     })*
+                    AnySender::Recorded(r) => r.transmit(now),
                 }
             }
 
             pub fn handle_notice(&mut self, now: Time, notice: Notice) {
-                match self { $(AnySender::$Kind(s) => s.handle_notice(now, notice),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_notice(now, notice),)*
+                    AnySender::Recorded(r) => r.handle_notice(now, notice),
+                }
             }
 
             pub fn handle_nack(&mut self, now: Time, received: Time, nack: &Nack) {
-                match self { $(AnySender::$Kind(s) => s.handle_nack(now, received, nack),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_nack(now, received, nack),)*
+                    AnySender::Recorded(r) => r.handle_nack(now, received, nack),
+                }
             }
 
             pub fn handle_lost(&mut self, seq: u32, again: bool) {
-                match self { $(AnySender::$Kind(s) => s.handle_lost(seq, again),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.handle_lost(seq, again),)*
+                    AnySender::Recorded(r) => r.sender.handle_lost(seq, again),
+                }
             }
 
             pub fn ask(&self, senders: u32) -> Ask {
-                match self { $(AnySender::$Kind(s) => s.ask(senders),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.ask(senders),)*
+                    AnySender::Recorded(r) => r.sender.ask(senders),
+                }
             }
 
             pub fn offered(&self) -> Offered {
-                match self { $(AnySender::$Kind(s) => s.offered(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.offered(),)*
+                    AnySender::Recorded(r) => r.sender.offered(),
+                }
             }
 
             pub fn payload_from(&self, seq: u32) -> (u32, u32) {
-                match self { $(AnySender::$Kind(s) => s.payload_from(seq),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.payload_from(seq),)*
+                    AnySender::Recorded(r) => r.sender.payload_from(seq),
+                }
             }
 
             pub fn next_payload(&self) -> u32 {
-                match self { $(AnySender::$Kind(s) => s.next_payload(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.next_payload(),)*
+                    AnySender::Recorded(r) => r.sender.next_payload(),
+                }
             }
 
             pub fn retransmission_timeout(&self) -> Span {
-                match self { $(AnySender::$Kind(s) => s.retransmission_timeout(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.retransmission_timeout(),)*
+                    AnySender::Recorded(r) => r.sender.retransmission_timeout(),
+                }
             }
 
             pub fn flight(&self) -> Flight {
-                match self { $(AnySender::$Kind(s) => s.flight(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.flight(),)*
+                    AnySender::Recorded(r) => r.sender.flight(),
+                }
             }
 
             pub fn windows(&self) -> Windows {
-                match self { $(AnySender::$Kind(s) => s.windows(),)* }
+                match self {
+                    $(AnySender::$Kind(s) => s.windows(),)*
+                    AnySender::Recorded(r) => r.sender.windows(),
+                }
             }
         }
     };
 }
 
 for_each_scheme!(senders);
+
+impl AnySender {
+    /// This sender, with a log of what it answers and gives out.
+    pub fn recorded(sender: AnySender) -> AnySender {
+        AnySender::Recorded(Box::new(RecordedSender::new(sender)))
+    }
+
+    /// Returns the log of a sender that has one.
+    pub fn log(&self) -> Option<SendingLog> {
+        match self {
+            AnySender::Recorded(sender) => Some(sender.log()),
+            _ => None,
+        }
+    }
+}
 
 macro_rules! receivers {
     ($($Kind:ident($Held:ty);)*) => {

@@ -4,6 +4,7 @@ mod baseline;
 mod censored;
 mod definitions;
 pub(crate) mod digest;
+pub mod explanation;
 pub mod fairness;
 pub mod fastpass;
 mod faults;

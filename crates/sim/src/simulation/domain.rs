@@ -103,6 +103,23 @@ impl Domain {
         if self.out.end < plan.windows.end(window) {
             self.put_back_late();
         }
+        if self.out.journal.is_some() {
+            self.note_arrivals(plan);
+        }
+    }
+
+    /// Writes down what arrives in a window and is of a flow that is to be explained.
+    #[cold]
+    #[inline(never)]
+    fn note_arrivals(&mut self, plan: &Plan) {
+        let Out { calendar, parcels, journal, .. } = &mut self.out;
+        let Some(journal) = journal else { return };
+        for &entry in self.batches.entries().iter() {
+            let event = calendar.event(slot_of(entry));
+            if event.is_arrival() {
+                journal.note_arrival(plan, event, parcels);
+            }
+        }
     }
 
     /// Puts those events back that lie beyond the time that is being simulated.

@@ -163,13 +163,15 @@ impl Hosts {
         self.rounds[first..first + plan.queues()].iter().enumerate().map(waits).fold(0, |all, one| all | one)
     }
 
-    /// A message has arrived whole; for a sized flow that is all of it.
-    pub fn complete(&mut self, end: u32, now: Time) {
+    /// A message has arrived whole; for a sized flow that is all of it. Returns whether a sized flow is complete with it.
+    pub fn complete(&mut self, end: u32, now: Time) -> bool {
         let receiver = &mut self.receivers[end as usize];
-        if receiver.sized && receiver.completed_at == Time::NEVER {
+        let is_first = receiver.sized && receiver.completed_at == Time::NEVER;
+        if is_first {
             receiver.completed_at = now;
             self.incomplete -= 1;
         }
+        is_first
     }
 
     /// Returns whether work takes no time at a host. Mostly, it takes none at any, and then a host need not be asked.

@@ -28,6 +28,8 @@ mod job_plan;
 mod job_spans;
 mod job_times;
 mod job_view;
+pub mod journal;
+mod journal_view;
 mod jobs;
 mod lossless;
 mod nic;

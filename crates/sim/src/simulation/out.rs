@@ -6,6 +6,7 @@ use std::ops::Range;
 use clearway_proto::units::Time;
 
 use super::counters::TransportCounters;
+use super::journal::Journal;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use super::taken::Taken;
@@ -54,6 +55,8 @@ pub(super) struct Out {
     /// Events since the domain was asked last.
     pub events: u64,
     pub taken: Taken,
+    /// What is written down of flows that are to be explained; `None` where there are none.
+    pub journal: Option<Box<Journal>>,
 }
 
 impl Out {
@@ -72,6 +75,7 @@ impl Out {
             packet_hops: 0,
             events: 0,
             taken: Taken::default(),
+            journal: None,
         }
     }
 

@@ -21,6 +21,9 @@ impl Fabric {
         let (dies, is_noticed, returns) = (changes.dies(now), changes.is_noticed(now), changes.returns(now));
         let (usual, rate) = (changes.usual, changes.rate(now));
         self.ports.set_rate(at, usual, rate);
+        if let Some(journal) = &mut out.journal {
+            journal.note_rate(now, self.ports.port(at).link(), self.ports.rate(at));
+        }
         if let Some(fault) = dies {
             let node = plan.graph.link(self.ports.port(at).link()).from;
             for (class, frame) in self.ports.take_waiting(at, now) {
@@ -30,6 +33,7 @@ impl Fabric {
         }
         if is_noticed {
             self.ports.forget_pauses(at, now);
+            self.note_pauses(out, at);
         }
         if returns {
             self.ports.say_pauses_again(at);

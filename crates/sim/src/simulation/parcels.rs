@@ -85,6 +85,21 @@ impl Parcels {
         (self.places.len() - 1) as u32
     }
 
+    /// The sequence number of the data packet whose parcel is at this place. Panics if what is there is no data packet's.
+    pub fn seq_of_packet(&self, place: u32) -> u32 {
+        let said = match self.places[place as usize].as_ref().expect("a frame's parcel is in the pool") {
+            Parcel::Trimmed(seq) => return *seq,
+            Parcel::Asking(asking) => return asking.seq,
+            Parcel::Slotted(slotted) => slotted.1,
+            Parcel::Told(told) => told.said,
+            other => unreachable!("{other:?} is no data packet's"),
+        };
+        match said {
+            Said::Seq(seq) => seq,
+            Said::Ack(_) => unreachable!("a data packet acknowledges nothing"),
+        }
+    }
+
     /// Takes one out, which frees its place. Panics if there is none at this place.
     pub fn take(&mut self, place: u32) -> Parcel {
         self.free.push(place);

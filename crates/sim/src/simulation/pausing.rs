@@ -83,6 +83,7 @@ impl Fabric {
         if let Some(expires) = self.ports.hold(at, pause, out.now) {
             out.schedule(Event::bare(expires, Kind::Expire, at));
         }
+        self.note_pauses(out, at);
         let frees_nic = pause.time == 0 && self.go_on(plan, out, at);
         self.tell_peers(plan, out, None);
         frees_nic
@@ -93,7 +94,18 @@ impl Fabric {
         for frame in self.ports.bypass(at, out.now) {
             out.lose(plan, &frame);
         }
+        let relay = plan.graph.link(self.ports.port(at).link()).from;
+        for &link in plan.graph.outgoing(relay) {
+            self.note_pauses(out, plan.partition.port(link).at);
+        }
         self.tell_peers(plan, out, None);
+    }
+
+    /// Writes down which classes are paused at a port, where a flow is to be explained.
+    pub(super) fn note_pauses(&self, out: &mut Out, at: u32) {
+        if let Some(journal) = &mut out.journal {
+            journal.note_pauses(out.now, self.ports.port(at).link(), self.ports.paused(at));
+        }
     }
 
     fn repeat_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) {
@@ -106,6 +118,7 @@ impl Fabric {
     fn end_pauses(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
         self.catch_up(plan, out, at, out.now);
         self.ports.expire(at, out.now, |again| out.schedule(Event::bare(again, Kind::Expire, at)));
+        self.note_pauses(out, at);
         self.go_on(plan, out, at)
     }
 

@@ -66,11 +66,19 @@ impl Domain {
         let receiver = &mut self.hosts.receivers[end as usize];
         let completed = receiver.handle(&plan.makers[receiver.transport as usize], now, received, frame);
         if completed > 0 {
-            self.hosts.complete(end, now);
+            self.complete(end, frame);
         }
         self.send_acks(plan, host, end, frame.meta.last());
         if completed > 0 {
             self.take_messages(plan, host, end, completed);
+        }
+    }
+
+    /// A message has arrived whole with this packet; for a sized flow that is all of it.
+    fn complete(&mut self, end: u32, packet: &Frame) {
+        let is_first = self.hosts.complete(end, self.out.time());
+        if let Some(journal) = self.out.journal.as_mut().filter(|_| is_first) {
+            journal.note_completion(self.hosts.receivers[end as usize].flow, packet);
         }
     }
 

@@ -19,6 +19,7 @@ mod checks;
 mod coverage;
 mod draw;
 mod edges;
+mod explained;
 mod known;
 mod outcomes;
 mod rewriting;

@@ -1,0 +1,88 @@
+//! Explanations of all flows of random scenarios: they change nothing, are the same on any number of threads, and their parts
+//! add up to the completion times.
+
+use std::ops::ControlFlow;
+
+use clearway_sim::check::load_text;
+use clearway_sim::record::explanation::{Cause, Explanation};
+use clearway_sim::record::{Column, Outcome};
+use clearway_sim::{run_explaining, run_on};
+
+use crate::random_net::case::Folder;
+use crate::random_net::outcomes::difference;
+use crate::random_net::{draw, setting};
+
+/// Scenarios whose flows are explained in each run of the tests.
+const USUAL: u64 = 20;
+
+/// What was met in the scenarios so far.
+#[derive(Debug, Default)]
+struct Met {
+    scenarios: u64,
+    flows: u64,
+    causes: std::collections::BTreeMap<&'static str, u64>,
+}
+
+#[test]
+fn the_parts_of_all_flows_of_random_scenarios_add_up_and_recording_changes_nothing() {
+    let first = setting("CLEARWAY_RANDOM_SEED", 1);
+    let mut met = Met::default();
+    for seed in first..first + setting("CLEARWAY_EXPLAINED_SCENARIOS", USUAL) {
+        check(seed, &mut met);
+    }
+    println!("{met:?}");
+    assert!(met.flows > 10 * met.scenarios, "{met:?}");
+}
+
+/// Runs a scenario, and explains its flows on one thread and on three.
+fn check(seed: u64, met: &mut Met) {
+    let case = draw::case(seed);
+    let folder = Folder::of(&case);
+    let Ok(loaded) = load_text(&case.text(), "scenario.toml", folder.path(), &[], None) else { return };
+    let scenario = &loaded.scenario;
+    let Ok(outcome) = run_on(scenario, 1, &mut |_| ControlFlow::Continue(())) else { return };
+    let completions = completions(&outcome);
+    let flows: Vec<u32> = (0..completions.len() as u32).collect();
+    let explain = |threads| {
+        let run = run_explaining(scenario, threads, &flows, &mut |_| ControlFlow::Continue(()));
+        let (again, explanations) = run.expect("it ran before");
+        let difference = difference(&outcome, &again);
+        assert_eq!(difference, None, "seed {seed}: recording changes the outcome on {threads} threads");
+        explanations.expect("small scenarios have room")
+    };
+    let explanations = explain(1);
+    let complete = (0..).zip(&completions).filter_map(|(flow, fct)| Some((flow, (*fct)?)));
+    let explained = explanations.iter().map(|of| (of.flow, of.parts.iter().map(|part| part.ps).sum()));
+    assert!(complete.eq(explained), "seed {seed}: {completions:?} is not what {explanations:?} adds up to");
+    for explanation in &explanations {
+        check_one(seed, explanation, met);
+    }
+    assert_eq!(explain(3), explanations, "seed {seed}: another explanation on three threads");
+    met.scenarios += 1;
+}
+
+/// The completion times in picoseconds of the flows that have one.
+fn completions(outcome: &Outcome) -> Vec<Option<u64>> {
+    let flows = outcome.tables.iter().find(|table| table.name == "flows").expect("a table of flows");
+    let fct = flows.columns.iter().find(|(name, _)| *name == "fct_us").expect("a column");
+    let Column::Floats(fct) = &fct.1 else { panic!("times are floats") };
+    fct.iter().map(|us| (!us.is_nan()).then(|| (us * 1e6).round() as u64)).collect()
+}
+
+/// The parts of an explanation say the same as the way of its last packet.
+fn check_one(seed: u64, explanation: &Explanation, met: &mut Met) {
+    let says = |what: &str| format!("seed {seed}: {what}: {explanation:?}");
+    let total = |cause: Cause| -> u64 {
+        explanation.parts.iter().filter(|part| part.cause == cause).map(|part| part.ps).sum()
+    };
+    let after_nic = &explanation.journey[1..];
+    let queued: u64 = after_nic.iter().map(|hop| hop.waited - hop.paused).sum();
+    assert_eq!(total(Cause::Queue), queued, "{}", says("queues"));
+    let propagation: u64 = explanation.journey.iter().map(|hop| hop.propagation).sum();
+    assert_eq!(total(Cause::Propagation), propagation, "{}", says("propagation"));
+    assert!(total(Cause::Retransmission) >= explanation.last_sent - explanation.first_sent, "{}", says("again"));
+    for part in &explanation.parts {
+        *met.causes.entry(part.cause.name()).or_default() += 1;
+    }
+    met.flows += 1;
+}
