@@ -8,6 +8,7 @@
 
 mod allocator;
 mod errors;
+mod explaining;
 mod host_flows;
 mod long_link;
 mod network;
@@ -26,6 +27,7 @@ use clearway_sim::check::{self, Loaded};
 use clearway_sim::model::Protocol;
 use clearway_sim::record::{Progress, Stopped};
 use clearway_sim::scenario;
+use clearway_sim::topology::Graph;
 use errors::{Interrupted, LosslessDrop, ScenarioError, Standstill};
 use progress::{now, Observer};
 use pyo3::prelude::*;
@@ -131,19 +133,52 @@ impl Scenario {
         let started = now();
         let mut observer = Observer::new(progress, keep_partial);
         let run = if keep_partial { clearway_sim::run_keeping_part } else { clearway_sim::run_on };
-        let outcome = py.detach(|| {
-            let arguments =
-                |at: Progress| (microseconds(at.simulated_ps), microseconds(at.end_ps), at.packet_hops);
-            run(scenario, threads, &mut |at| observer.observe(|| arguments(at)))
-        });
+        let outcome =
+            py.detach(|| run(scenario, threads, &mut |at| observer.observe(|| arguments(at))));
         let wall_s = started.elapsed().as_secs_f64();
-        match (outcome, observer.failure) {
-            (_, Some(failure)) => Err(failure),
-            (Ok(outcome), None) => RunResult::new(py, outcome, wall_s, threads),
-            (Err(Stopped::Interrupted), None) => Err(Interrupted::new_err("the run was interrupted")),
-            (Err(Stopped::Dropped(drop)), None) => Err(LosslessDrop::new_err(drop)),
-            (Err(Stopped::Standstill(why)), None) => Err(Standstill::new_err(why)),
-        }
+        RunResult::new(py, finished(outcome, observer)?, wall_s, threads)
+    }
+
+    /// Runs to the end as `run` does, with the same result, and returns as JSON its digest, and what a flow waited for in parts that
+    /// add up to its completion time: null if the flow has no size or is not complete. Raises `ScenarioError` if there
+    /// was no room for what has to be written down.
+    #[pyo3(signature = (flow, progress=None, threads=None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        flow: u32,
+        progress: Option<Py<PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<String> {
+        let scenario = &self.loaded.scenario;
+        let threads = clearway_sim::threads_for(scenario, threads, cores());
+        let mut observer = Observer::new(progress, false);
+        let outcome = py.detach(|| {
+            let observe = &mut |at| observer.observe(|| arguments(at));
+            clearway_sim::run_explaining(scenario, threads, &[flow], observe)
+        });
+        let (outcome, explanations) = finished(outcome, observer)?;
+        let explanations = explanations.ok_or_else(|| {
+            ScenarioError::new_err(format!("flow {flow} has more packets than there is room to write down"))
+        })?;
+        let graph = Graph::build(&scenario.network);
+        Ok(explaining::explanation(&outcome, &graph, explanations.first()).to_string())
+    }
+}
+
+/// How far a run is, as Python is told.
+fn arguments(at: Progress) -> (f64, f64, u64) {
+    (microseconds(at.simulated_ps), microseconds(at.end_ps), at.packet_hops)
+}
+
+/// What a run left, or what is raised instead.
+fn finished<T>(outcome: Result<T, Stopped>, observer: Observer) -> PyResult<T> {
+    match (outcome, observer.failure) {
+        (_, Some(failure)) => Err(failure),
+        (Ok(outcome), None) => Ok(outcome),
+        (Err(Stopped::Interrupted), None) => Err(Interrupted::new_err("the run was interrupted")),
+        (Err(Stopped::Dropped(drop)), None) => Err(LosslessDrop::new_err(drop)),
+        (Err(Stopped::Standstill(why)), None) => Err(Standstill::new_err(why)),
     }
 }
 

@@ -13,6 +13,7 @@ mod digest_pairs;
 mod digests;
 mod endings;
 mod experiment;
+mod explained;
 mod fastpass;
 mod fastpass_faults;
 mod fastpass_packing;

@@ -17,6 +17,8 @@ pub struct Sent {
     pub seq: u32,
     /// When it was given out.
     pub at: Time,
+    /// Bytes of its payload.
+    pub payload: u32,
     /// It had been given out before.
     pub again: bool,
 }
@@ -97,7 +99,8 @@ impl RecordedSender {
     pub fn transmit(&mut self, now: Time) -> (Data, Wants) {
         let (data, wants) = self.sender.transmit(now);
         let log = self.log.get_mut();
-        log.sent.push(Sent { seq: data.seq, at: data.sent, again: data.seq < log.next });
+        let Data { seq, payload, sent: at, .. } = data;
+        log.sent.push(Sent { seq, at, payload, again: seq < log.next });
         log.next = log.next.max(data.seq + 1);
         (data, self.note(now, wants))
     }

@@ -64,6 +64,17 @@ pub struct Completion {
     pub stamp: u64,
 }
 
+/// A link has another rate from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChange {
+    /// The link.
+    pub link: u32,
+    /// The rate.
+    pub rate: Rate,
+    /// When the frame has left that leaves at the rate of before, in picoseconds: now, if there is none.
+    pub until: u64,
+}
+
 /// What a domain has written down.
 #[derive(Debug)]
 pub struct Journal {
@@ -74,8 +85,8 @@ pub struct Journal {
     pub(super) departures: Vec<Departure>,
     /// From when on which classes were paused at the port of which link.
     pub(super) pauses: Vec<(u64, u32, ClassSet)>,
-    /// From when on which link had which rate.
-    pub(super) rates: Vec<(u64, u32, Rate)>,
+    /// The changes of links' rates.
+    pub(super) rates: Vec<RateChange>,
     /// The watched flows that are complete.
     pub(super) completions: Vec<Completion>,
 }
@@ -123,9 +134,9 @@ impl Journal {
         }
     }
 
-    /// A link has this rate from now on.
-    pub(super) fn note_rate(&mut self, now: u64, link: u32, rate: Rate) {
-        self.rates.push((now, link, rate));
+    /// A link has another rate.
+    pub(super) fn note_rate(&mut self, change: RateChange) {
+        self.rates.push(change);
     }
 
     /// A flow is complete with this packet.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_proto::units::{Bytes, Rate, Time};
+use clearway_proto::units::{Bytes, Time};
 
-use super::journal::{Completion, Crossing, FlowJournal, Hop, Intervals, Journal, Watched};
+use super::journal::{Completion, Crossing, FlowJournal, Hop, Intervals, Journal, RateChange, Watched};
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::net::scheduling::{only, ClassSet};
@@ -64,18 +64,21 @@ impl Simulation {
         let (flow, spec) = (last.flow, &self.plan.specs[last.flow as usize]);
         let nic = self.plan.graph.nic(spec.from);
         let log = self.sender(flow).sender.log().expect("the sender of a watched flow has a log");
-        let again: BTreeMap<(u64, u32), bool> =
-            log.sent.iter().map(|sent| ((sent.at.as_ps(), sent.seq), sent.again)).collect();
-        let sent = |crossing: &&Crossing| crossing.link == nic;
-        let mut own: Vec<(u64, u64, bool)> = crossings
+        let arrived: BTreeMap<(u32, u64), &Crossing> = crossings
             .iter()
-            .filter(sent)
-            .map(|crossing| {
-                let (begun, ended) = links.sending(nic, crossing.arrived, crossing.size);
-                (begun, ended, again[&(crossing.stamp, crossing.seq)])
-            })
+            .filter(|crossing| crossing.link == nic)
+            .map(|crossing| ((crossing.seq, crossing.stamp), crossing))
             .collect();
-        own.sort_unstable();
+        let overhead = self.plan.makers[spec.transport as usize].overhead;
+        let own = log.sent.iter().map(|sent| {
+            let (begun, ended) = match arrived.get(&(sent.seq, sent.at.as_ps())) {
+                Some(crossing) => links.sending(nic, crossing.arrived, crossing.size),
+                // Its NIC's link has lost it. It left when it was given out, as at most NICs.
+                None => links.beginning(nic, sent.at.as_ps(), sent.payload + overhead),
+            };
+            (begun, ended, sent.again)
+        });
+        let own = own.collect();
         let of_others = journals.iter().flat_map(|journal| &journal.departures);
         let others = of_others.filter(|departure| departure.link == nic && departure.conversation != flow);
         let others = others.map(|departure| links.sending(nic, departure.arrived, departure.size)).collect();
@@ -103,8 +106,8 @@ impl Simulation {
 /// The links of a network: what happened to them in a run.
 struct Links<'a> {
     simulation: &'a Simulation,
-    /// For each link whose rate changed the rates from when on.
-    rates: BTreeMap<u32, Vec<(u64, Rate)>>,
+    /// The changes of each link whose rate changed.
+    rates: BTreeMap<u32, Vec<RateChange>>,
     /// For each link whose port was paused the classes from when on.
     pauses: BTreeMap<u32, Vec<(u64, ClassSet)>>,
 }
@@ -113,8 +116,8 @@ impl Links<'_> {
     fn new<'a>(simulation: &'a Simulation, journals: &[&Journal]) -> Links<'a> {
         let (mut rates, mut pauses) = (BTreeMap::new(), BTreeMap::new());
         for journal in journals {
-            for &(from, link, rate) in &journal.rates {
-                rates.entry(link).or_insert_with(Vec::new).push((from, rate));
+            for change in &journal.rates {
+                rates.entry(change.link).or_insert_with(Vec::new).push(*change);
             }
             for &(from, link, paused) in &journal.pauses {
                 pauses.entry(link).or_insert_with(Vec::new).push((from, paused));
@@ -127,11 +130,19 @@ impl Links<'_> {
     fn sending(&self, link: u32, arrived: u64, size: u32) -> (u64, u64) {
         let of = self.simulation.graph().link(link);
         let ended = arrived - of.delay.as_ps();
-        let begins = |rate: Rate| ended - rate.transmission(Bytes::new(size.into())).as_ps();
         let changes = self.rates.get(&link).map_or(&[][..], Vec::as_slice);
-        // A frame leaves at the rate at which it began: the latest of the rates from before it did.
-        let latest = changes.iter().rev().find(|&&(from, rate)| from <= begins(rate));
-        (begins(latest.map_or(of.rate, |&(_, rate)| rate)), ended)
+        // A frame leaves at the rate at which it began.
+        let latest = changes.iter().rev().find(|change| change.until < ended);
+        let rate = latest.map_or(of.rate, |change| change.rate);
+        (ended - rate.transmission(Bytes::new(size.into())).as_ps(), ended)
+    }
+
+    /// When a frame of this many bytes began to leave over a link, and when it had left, that began then.
+    fn beginning(&self, link: u32, begun: u64, size: u32) -> (u64, u64) {
+        let changes = self.rates.get(&link).map_or(&[][..], Vec::as_slice);
+        let latest = changes.iter().rev().find(|change| change.until <= begun);
+        let rate = latest.map_or(self.simulation.graph().link(link).rate, |change| change.rate);
+        (begun, begun + rate.transmission(Bytes::new(size.into())).as_ps())
     }
 
     fn hop(&self, crossing: &Crossing, class: usize) -> Hop {

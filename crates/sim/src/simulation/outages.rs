@@ -3,6 +3,7 @@
 
 use super::domain::Domain;
 use super::fabric::Fabric;
+use super::journal::RateChange;
 use super::out::Out;
 use super::plan::Plan;
 use crate::engine::agenda;
@@ -22,7 +23,8 @@ impl Fabric {
         let (usual, rate) = (changes.usual, changes.rate(now));
         self.ports.set_rate(at, usual, rate);
         if let Some(journal) = &mut out.journal {
-            journal.note_rate(now, self.ports.port(at).link(), self.ports.rate(at));
+            let (link, rate) = (self.ports.port(at).link(), self.ports.rate(at));
+            journal.note_rate(RateChange { link, rate, until: self.ports.ends(at).unwrap_or(now) });
         }
         if let Some(fault) = dies {
             let node = plan.graph.link(self.ports.port(at).link()).from;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use clearway_sim::check::{load_text, Loaded};
+use clearway_sim::record::explanation::Explanation;
 pub use clearway_sim::record::Outcome;
 use clearway_sim::record::{Column, Table, Value};
 
@@ -38,6 +39,18 @@ pub fn part_of(text: &str, seed: Option<u64>, threads: usize, asks: usize) -> Ou
         }
     })
     .expect("what there is is kept")
+}
+
+/// Runs a scenario and explains these of its flows; they are complete.
+pub fn explained(text: &str, flows: &[u32]) -> Vec<Explanation> {
+    let (_, explanations) =
+        clearway_sim::run_explaining(&loaded(text, None).scenario, 1, flows, &mut |_| {
+            ControlFlow::Continue(())
+        })
+        .expect("nothing interrupts it");
+    let explanations = explanations.expect("there is room");
+    assert!(explanations.iter().map(|of| of.flow).eq(flows.iter().copied()), "{explanations:?}");
+    explanations
 }
 
 /// Reads a scenario, with another seed if one is given.

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use clearway_sim::check::load_text;
-use clearway_sim::record::explanation::{Cause, Explanation};
+use clearway_sim::record::explanation::{Cause, Explanation, Part};
 use clearway_sim::record::{Column, Outcome};
 use clearway_sim::{run_explaining, run_on};
 
@@ -54,8 +54,13 @@ fn check(seed: u64, met: &mut Met) {
     let complete = (0..).zip(&completions).filter_map(|(flow, fct)| Some((flow, (*fct)?)));
     let explained = explanations.iter().map(|of| (of.flow, of.parts.iter().map(|part| part.ps).sum()));
     assert!(complete.eq(explained), "seed {seed}: {completions:?} is not what {explanations:?} adds up to");
+    // Nothing but a NIC stands between these flows and the network, and all that it sends arrives somewhere.
+    let has_but_nics = scenario.hosts.all_ideal() && scenario.arbiters.is_none() && scenario.fault_tables.is_empty();
     for explanation in &explanations {
         check_one(seed, explanation, met);
+        let by_host = |part: &Part| matches!(part.cause, Cause::Host | Cause::Receiver);
+        let at_host = explanation.parts.iter().any(by_host);
+        assert!(!(at_host && has_but_nics), "seed {seed}: an ideal host takes no time: {explanation:?}");
     }
     assert_eq!(explain(3), explanations, "seed {seed}: another explanation on three threads");
     met.scenarios += 1;
