@@ -67,8 +67,8 @@ AMOUNTS = (
     "1 e 3 B",
 )
 VALUES: dict[str, Sequence[str]] = {
-    **dict.fromkeys(("--out", "--store", "-o", "--output"), PATHS),
-    **dict.fromkeys(("--seed", "--seeds", "--threads", "--jobs", "--priorities"), NUMBERS),
+    **dict.fromkeys(("--out", "--store", "-o", "--output", "--files"), PATHS),
+    **dict.fromkeys(("--seed", "--seeds", "--threads", "--jobs", "--priorities", "--flow"), NUMBERS),
     **dict.fromkeys(
         ("--rate", "--distance", "--buffer", "--drain", "--mtu", "--hysteresis", "--response"), AMOUNTS
     ),
@@ -99,6 +99,7 @@ OWN: dict[str, Sequence[str]] = {
     "report": ("-o", "--output", "--figure", "--transport", "--class"),
     "plot": ("--kind", "-o", "--output", "--columns", "--label", "--figure"),
     "export perfetto": ("-o", "--output"),
+    "why": ("--flow", "--files", "--threads", "--json"),
     "import": ("-o", "--output", "--format", "--start-unit", "--force", "--json"),
     "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
     "plan arbiter": ("--rate", "--hosts", "--load", "--message", "--batch", "--racks", "--slot", "--json"),
@@ -122,6 +123,7 @@ FILES = {
     "report": PATHS,
     "plot": PATHS,
     "export perfetto": PATHS,
+    "why": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }
 BELOW = ("plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto")

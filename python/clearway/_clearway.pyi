@@ -51,6 +51,12 @@ class Scenario:
         threads: int | None = None,
         keep_partial: bool = False,
     ) -> Result: ...
+    def explain(
+        self,
+        flow: int,
+        progress: Callable[[float, float, int], bool | None] | None = None,
+        threads: int | None = None,
+    ) -> str: ...
 
 class Result:
     """What a run left."""

@@ -16,7 +16,7 @@ CHANGES = PurePosixPath("CHANGELOG.md")
 EXAMPLES = PurePosixPath("scenarios")
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "training"),
+    "Start": ("tutorial", "why", "training"),
     "How to": (
         "coming_from",
         "jobs",

@@ -9,9 +9,10 @@ use serde_json::{json as object, Value};
 pub fn explanation(outcome: &Outcome, graph: &Graph, of: Option<&Explanation>) -> Value {
     let name = |link: u32| graph.link_name(link);
     let explained = of.map(|of| {
-        let parts = of.parts.iter().map(|part| {
-            object!({ "cause": part.cause.name(), "link": part.link.map(name), "ps": part.ps })
-        });
+        let parts = of
+            .parts
+            .iter()
+            .map(|part| object!({ "cause": part.cause.name(), "link": part.link.map(name), "ps": part.ps }));
         let journey = of.journey.iter().map(|hop| {
             object!({
                 "link": name(hop.link),

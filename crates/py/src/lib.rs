@@ -133,8 +133,7 @@ impl Scenario {
         let started = now();
         let mut observer = Observer::new(progress, keep_partial);
         let run = if keep_partial { clearway_sim::run_keeping_part } else { clearway_sim::run_on };
-        let outcome =
-            py.detach(|| run(scenario, threads, &mut |at| observer.observe(|| arguments(at))));
+        let outcome = py.detach(|| run(scenario, threads, &mut |at| observer.observe(|| arguments(at))));
         let wall_s = started.elapsed().as_secs_f64();
         RunResult::new(py, finished(outcome, observer)?, wall_s, threads)
     }

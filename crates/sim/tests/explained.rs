@@ -185,7 +185,8 @@ fn packets_that_are_cut_cost_the_time_until_they_are_sent_again() {
 
 #[test]
 fn hosts_whose_work_takes_time_are_waited_for_at_both_ends() {
-    let host = "[host.default]\nmodel = 'snap'\nreceive_packet = '300ns'\ncopy_rate = '8Gbps'\noperation = '0ns'\n\
+    let host =
+        "[host.default]\nmodel = 'snap'\nreceive_packet = '300ns'\ncopy_rate = '8Gbps'\noperation = '0ns'\n\
                 receive_ack = '0ns'\ncompletion = '0ns'\ntransmit = '40ns'\njitter = '0us'\npause = '0us'\n";
     let of = &explained(&star(2, "", &(flow(1) + host)), &[0])[0];
     let mut expected = alone(1).to_vec();

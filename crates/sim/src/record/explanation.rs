@@ -157,7 +157,8 @@ fn first_sent(journal: &FlowJournal) -> u64 {
 /// given out for the last time.
 fn explain_sender(journal: &FlowJournal, first_sent: u64, parts: &mut Parts) {
     let nic = journal.journey.first().expect("a packet that has arrived has crossed a link");
-    let mut waiting = Waiting::during(&[(journal.start.as_ps(), first_sent), (journal.last.stamp, nic.begun)]);
+    let mut waiting =
+        Waiting::during(&[(journal.start.as_ps(), first_sent), (journal.last.stamp, nic.begun)]);
     let own = |again: bool| {
         let each = journal.own.iter().filter(move |(.., repeated)| *repeated == again);
         merged(each.map(|&(from, until, _)| (from, until)).collect())

@@ -83,8 +83,7 @@ impl Simulation {
         let others = of_others.filter(|departure| departure.link == nic && departure.conversation != flow);
         let others = others.map(|departure| links.sending(nic, departure.arrived, departure.size)).collect();
         let class = self.plan.class_of_data(flow);
-        let of_last =
-            |crossing: &&Crossing| crossing.seq == last.seq && crossing.stamp == last.stamp;
+        let of_last = |crossing: &&Crossing| crossing.seq == last.seq && crossing.stamp == last.stamp;
         let mut journey: Vec<Hop> =
             crossings.iter().filter(of_last).map(|crossing| links.hop(crossing, class)).collect();
         journey.sort_unstable_by_key(|hop| hop.arrived);

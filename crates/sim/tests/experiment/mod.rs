@@ -43,11 +43,10 @@ pub fn part_of(text: &str, seed: Option<u64>, threads: usize, asks: usize) -> Ou
 
 /// Runs a scenario and explains these of its flows; they are complete.
 pub fn explained(text: &str, flows: &[u32]) -> Vec<Explanation> {
-    let (_, explanations) =
-        clearway_sim::run_explaining(&loaded(text, None).scenario, 1, flows, &mut |_| {
-            ControlFlow::Continue(())
-        })
-        .expect("nothing interrupts it");
+    let (_, explanations) = clearway_sim::run_explaining(&loaded(text, None).scenario, 1, flows, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .expect("nothing interrupts it");
     let explanations = explanations.expect("there is room");
     assert!(explanations.iter().map(|of| of.flow).eq(flows.iter().copied()), "{explanations:?}");
     explanations

@@ -55,7 +55,8 @@ fn check(seed: u64, met: &mut Met) {
     let explained = explanations.iter().map(|of| (of.flow, of.parts.iter().map(|part| part.ps).sum()));
     assert!(complete.eq(explained), "seed {seed}: {completions:?} is not what {explanations:?} adds up to");
     // Nothing but a NIC stands between these flows and the network, and all that it sends arrives somewhere.
-    let has_but_nics = scenario.hosts.all_ideal() && scenario.arbiters.is_none() && scenario.fault_tables.is_empty();
+    let has_but_nics =
+        scenario.hosts.all_ideal() && scenario.arbiters.is_none() && scenario.fault_tables.is_empty();
     for explanation in &explanations {
         check_one(seed, explanation, met);
         let by_host = |part: &Part| matches!(part.cause, Cause::Host | Cause::Receiver);
@@ -85,7 +86,11 @@ fn check_one(seed: u64, explanation: &Explanation, met: &mut Met) {
     assert_eq!(total(Cause::Queue), queued, "{}", says("queues"));
     let propagation: u64 = explanation.journey.iter().map(|hop| hop.propagation).sum();
     assert_eq!(total(Cause::Propagation), propagation, "{}", says("propagation"));
-    assert!(total(Cause::Retransmission) >= explanation.last_sent - explanation.first_sent, "{}", says("again"));
+    assert!(
+        total(Cause::Retransmission) >= explanation.last_sent - explanation.first_sent,
+        "{}",
+        says("again")
+    );
     for part in &explanation.parts {
         *met.causes.entry(part.cause.name()).or_default() += 1;
     }
