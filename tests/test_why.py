@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-import clearway as cw
 import numpy as np
 import pytest
 from clearway import why
+from clearway.runs import Run
 
 from tests.conftest import SMALL, Clearway, written
 
@@ -20,7 +20,7 @@ def there(small: Path, clearway: Clearway) -> Path:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_parts_add_up_to_the_completion_time(there: Path, clearway: Clearway, threads: int) -> None:
-    run = cw.load_run(there)
+    run = Run.load(there)
     for flow in range(4):
         answer = clearway("why", there, "--flow", flow, "--threads", threads, "--json")
         assert answer.status == 0
@@ -47,7 +47,7 @@ def test_a_person_sees_the_longest_part_first(there: Path, clearway: Clearway) -
 
 
 def test_without_a_number_it_is_the_slowest_flow(there: Path, clearway: Clearway) -> None:
-    run = cw.load_run(there)
+    run = Run.load(there)
     slowest = int(np.argmax(run.flows["slowdown"]))
     assert clearway("why", there, "--json").json["flow"] == slowest
 

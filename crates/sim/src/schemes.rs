@@ -4,6 +4,7 @@
 //! The list of schemes is in `model::protocol`; what a scheme does follows from its parameters' [`Scheme`].
 
 mod recorded;
+mod recording;
 
 use clearway_proto::baseline::rdma::receiver::RdmaReceiver;
 use clearway_proto::machine::Readiness;
@@ -14,7 +15,7 @@ use clearway_proto::transport::{
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
-use recorded::RecordedSender;
+use recorded::Recorded;
 
 pub use recorded::SendingLog;
 
@@ -79,7 +80,7 @@ macro_rules! senders {
         #[allow(missing_docs)]
         pub enum AnySender {
             $($Kind(SenderOf<$Params>),)*
-            Recorded(Box<RecordedSender>),
+            Recorded(Box<Recorded<AnySender>>),
         }
 
         #[allow(missing_docs)]
@@ -137,7 +138,7 @@ macro_rules! senders {
             pub fn handle_timeout(&mut self, now: Time) {
                 match self {
                     $(AnySender::$Kind(s) => s.handle_timeout(now),)*
-                    AnySender::Recorded(r) => r.handle_timeout(now),
+                    AnySender::Recorded(r) => r.sender.handle_timeout(now),
                 }
             }
 
@@ -153,7 +154,7 @@ macro_rules! senders {
             pub fn readiness(&self, now: Time) -> Readiness {
                 match self {
                     $(AnySender::$Kind(s) => s.readiness(now),)*
-                    AnySender::Recorded(r) => r.readiness(now),
+                    AnySender::Recorded(r) => r.wants(now).readiness,
                 }
             }
 
@@ -180,14 +181,14 @@ macro_rules! senders {
             pub fn handle_notice(&mut self, now: Time, notice: Notice) {
                 match self {
                     $(AnySender::$Kind(s) => s.handle_notice(now, notice),)*
-                    AnySender::Recorded(r) => r.handle_notice(now, notice),
+                    AnySender::Recorded(r) => r.sender.handle_notice(now, notice),
                 }
             }
 
             pub fn handle_nack(&mut self, now: Time, received: Time, nack: &Nack) {
                 match self {
                     $(AnySender::$Kind(s) => s.handle_nack(now, received, nack),)*
-                    AnySender::Recorded(r) => r.handle_nack(now, received, nack),
+                    AnySender::Recorded(r) => r.sender.handle_nack(now, received, nack),
                 }
             }
 
@@ -251,21 +252,6 @@ macro_rules! senders {
 }
 
 for_each_scheme!(senders);
-
-impl AnySender {
-    /// This sender, with a log of what it answers and gives out.
-    pub fn recorded(sender: AnySender) -> AnySender {
-        AnySender::Recorded(Box::new(RecordedSender::new(sender)))
-    }
-
-    /// Returns the log of a sender that has one.
-    pub fn log(&self) -> Option<SendingLog> {
-        match self {
-            AnySender::Recorded(sender) => Some(sender.log()),
-            _ => None,
-        }
-    }
-}
 
 macro_rules! receivers {
     ($($Kind:ident($Held:ty);)*) => {

@@ -5,10 +5,8 @@
 use std::cell::RefCell;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::{Ack, Data, Nack, Notice};
+use clearway_proto::transport::Data;
 use clearway_proto::units::Time;
-
-use super::{AnySender, Wants};
 
 /// A packet that a sender gave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +44,17 @@ impl SendingLog {
 
 /// A sender with its log.
 #[derive(Clone, Debug)]
-pub struct RecordedSender {
+pub struct Recorded<S> {
     /// The sender.
-    pub sender: AnySender,
+    pub sender: S,
     /// The log. It is written to when the sender is asked, too, which changes nothing of the sender.
     log: RefCell<SendingLog>,
 }
 
-impl RecordedSender {
+impl<S> Recorded<S> {
     /// This sender, with an empty log.
-    pub fn new(sender: AnySender) -> RecordedSender {
-        RecordedSender { sender, log: RefCell::default() }
+    pub fn new(sender: S) -> Recorded<S> {
+        Recorded { sender, log: RefCell::default() }
     }
 
     /// Returns a copy of the log.
@@ -64,62 +62,16 @@ impl RecordedSender {
         self.log.borrow().clone()
     }
 
-    fn note(&self, now: Time, wants: Wants) -> Wants {
-        self.log.borrow_mut().note(now, wants.readiness);
-        wants
+    /// The sender has answered whether it would send.
+    pub fn note(&self, now: Time, readiness: Readiness) {
+        self.log.borrow_mut().note(now, readiness);
     }
 
-    /// See [`AnySender::handle_ack`].
-    #[inline(never)]
-    pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) -> (u32, Wants) {
-        let (completed, wants) = self.sender.handle_ack(now, received, ack);
-        (completed, self.note(now, wants))
-    }
-
-    /// See [`AnySender::wants`].
-    #[inline(never)]
-    pub fn wants(&self, now: Time) -> Wants {
-        self.note(now, self.sender.wants(now))
-    }
-
-    /// See [`AnySender::readiness`].
-    #[inline(never)]
-    pub fn readiness(&self, now: Time) -> Readiness {
-        self.wants(now).readiness
-    }
-
-    /// See [`AnySender::poll_timeout`].
-    #[inline(never)]
-    pub fn poll_timeout(&self) -> Option<Time> {
-        self.sender.poll_timeout()
-    }
-
-    /// See [`AnySender::transmit`].
-    #[inline(never)]
-    pub fn transmit(&mut self, now: Time) -> (Data, Wants) {
-        let (data, wants) = self.sender.transmit(now);
+    /// The sender has given a packet out.
+    pub fn note_sent(&mut self, data: &Data) {
         let log = self.log.get_mut();
-        let Data { seq, payload, sent: at, .. } = data;
+        let &Data { seq, payload, sent: at, .. } = data;
         log.sent.push(Sent { seq, at, payload, again: seq < log.next });
-        log.next = log.next.max(data.seq + 1);
-        (data, self.note(now, wants))
-    }
-
-    /// See [`AnySender::handle_timeout`].
-    pub fn handle_timeout(&mut self, now: Time) {
-        self.sender.handle_timeout(now);
-        self.wants(now);
-    }
-
-    /// See [`AnySender::handle_notice`].
-    pub fn handle_notice(&mut self, now: Time, notice: Notice) {
-        self.sender.handle_notice(now, notice);
-        self.wants(now);
-    }
-
-    /// See [`AnySender::handle_nack`].
-    pub fn handle_nack(&mut self, now: Time, received: Time, nack: &Nack) {
-        self.sender.handle_nack(now, received, nack);
-        self.wants(now);
+        log.next = log.next.max(seq + 1);
     }
 }
