@@ -95,7 +95,7 @@ def test_directories_that_are_no_run_are_refused(small: Path, clearway: Clearway
 def test_files_that_the_scenario_names_are_sought_where_one_says(workspace: Path, clearway: Clearway) -> None:
     folder = workspace / "flows"
     folder.mkdir()
-    (folder / "flows.csv").write_text("start_us,from,to,bytes\n0,0,4,30000\n0,1,4,30000\n")
+    (folder / "flows.csv").write_text("start,from,to,bytes\n0us,0,4,30kB\n0us,1,4,30kB\n")
     traffic = [{"pattern": "trace", "transport": "bulk", "file": "flows.csv"}]
     scenario = written(folder / "trace.toml", {**SMALL, "traffic": traffic})
     assert clearway("run", scenario, "--out", "there").status == 0
