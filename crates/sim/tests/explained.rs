@@ -131,6 +131,8 @@ fn a_slow_link_is_slow_to_send_and_no_queue() {
 #[test]
 fn a_frame_under_way_at_a_change_of_the_rate_keeps_its_own() {
     let fault = "[[fault]]\nkind = 'slow'\nlink = 'tor0>h1'\nrate = '20Gbps'\nuntil = '1200ns'\n";
+    let of = &explained(&star(2, "", &(flow(1) + fault)), &[0])[0];
+    assert_eq!(parts(of)[0], (Cause::Serialisation, None, FRAME + 4 * FRAME));
     let of = &explained(&star(2, "", &(flow(2) + fault)), &[0])[0];
     let first_leaves = FRAME + DELAY + 4 * FRAME;
     let second_comes = 2 * FRAME + DELAY;
