@@ -166,12 +166,12 @@ fn explain_sender(journal: &FlowJournal, first_sent: u64, parts: &mut Parts) {
     parts.add(Cause::Serialisation, None, waiting.take(&own(false)));
     parts.add(Cause::Retransmission, None, waiting.take(&own(true)));
     let held = Held::of(journal, first_sent);
-    parts.add(Cause::Retransmission, None, waiting.take(&common(&held.by_window, &repairs(journal))));
+    parts.add(Cause::Retransmission, None, waiting.take(&common(&held.window, &repairs(journal))));
     let window = if journal.asks_for_credit { Cause::Credit } else { Cause::Window };
-    parts.add(window, None, waiting.take(&held.by_window));
-    parts.add(Cause::Pacing, None, waiting.take(&held.by_pacing));
+    parts.add(window, None, waiting.take(&held.window));
+    parts.add(Cause::Pacing, None, waiting.take(&held.pacing));
     if journal.takes_slots {
-        parts.add(Cause::Timeslot, None, waiting.take(&held.by_nothing));
+        parts.add(Cause::Timeslot, None, waiting.take(&held.ready));
     }
     parts.add(Cause::Pause, Some(nic.link), waiting.take(&nic.paused));
     parts.add(Cause::Nic, Some(nic.link), waiting.take(&merged(journal.others.clone())));
@@ -194,32 +194,32 @@ fn repairs(journal: &FlowJournal) -> Intervals {
 
 /// When the sender held its next packet back, and by what.
 struct Held {
-    by_window: Intervals,
-    by_pacing: Intervals,
-    by_nothing: Intervals,
+    window: Intervals,
+    pacing: Intervals,
+    ready: Intervals,
 }
 
 impl Held {
     /// What a sender said before an instant.
     fn of(journal: &FlowJournal, until: u64) -> Held {
-        let mut held = Held { by_window: Vec::new(), by_pacing: Vec::new(), by_nothing: Vec::new() };
+        let mut held = Held { window: Vec::new(), pacing: Vec::new(), ready: Vec::new() };
         let asked = &journal.log.asked;
         for (number, &(since, readiness)) in asked.iter().enumerate() {
             let since = since.as_ps();
             let next = asked.get(number + 1).map_or(until, |(next, _)| next.as_ps().min(until));
             match readiness {
-                Readiness::Idle => held.by_window.push((since, next)),
-                Readiness::Ready => held.by_nothing.push((since, next)),
+                Readiness::Idle => held.window.push((since, next)),
+                Readiness::Ready => held.ready.push((since, next)),
                 Readiness::At(at) => {
                     let at = at.as_ps().clamp(since, next.max(since));
-                    held.by_pacing.push((since, at));
-                    held.by_nothing.push((at, next));
+                    held.pacing.push((since, at));
+                    held.ready.push((at, next));
                 }
             }
         }
-        let Held { by_window, by_pacing, by_nothing } = held;
-        let [by_window, by_pacing, by_nothing] = [by_window, by_pacing, by_nothing].map(merged);
-        Held { by_window, by_pacing, by_nothing }
+        let Held { window, pacing, ready } = held;
+        let [window, pacing, ready] = [window, pacing, ready].map(merged);
+        Held { window, pacing, ready }
     }
 }
 
