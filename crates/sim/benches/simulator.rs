@@ -39,7 +39,7 @@ fn main() {
     );
     for (name, must, htsim, scenario) in workloads() {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
-            measure(name, [must, htsim], &scenario, runs);
+            measure(name, [must, htsim], &scenario(), runs);
         }
     }
     for name in ["ft1024", "ft8192", "ft128-pfc"] {
@@ -51,51 +51,57 @@ fn main() {
 }
 
 /// The parameters with which this benchmark began: figures stay comparable when a default is calibrated anew.
-fn swift() -> SwiftParams {
+fn swift_params() -> SwiftParams {
     SwiftParams { beta: 0.8, fs_range: Span::from_us(75), fs_min_cwnd: 0.015, ..SwiftParams::default() }
 }
 
-/// Name, what it must reach, what htsim reached with the same transport (both Mhops/s), and the scenario.
-type Workload = (&'static str, Option<f64>, Option<f64>, Scenario);
+fn swift() -> Protocol {
+    Protocol::Swift(swift_params())
+}
+
+fn dctcp() -> Protocol {
+    Protocol::Dctcp(DctcpParams::default())
+}
+
+/// Name, what it must reach, what htsim reached with the same transport (both Mhops/s), and what makes the scenario: some take long.
+type Workload = (&'static str, Option<f64>, Option<f64>, fn() -> Scenario);
 
 fn workloads() -> Vec<Workload> {
-    let swift = || Protocol::Swift(swift());
-    let dctcp = || Protocol::Dctcp(DctcpParams::default());
     vec![
-        ("star", Some(18.0), Some(4.0), star(swift())),
-        ("star-dctcp", Some(18.0), Some(6.1), star(dctcp())),
-        ("ft1024", Some(18.0), Some(0.52), fat_tree(16, swift(), true)),
-        ("ft128", None, None, {
+        ("star", Some(18.0), Some(4.0), || star(swift())),
+        ("star-dctcp", Some(18.0), Some(6.1), || star(dctcp())),
+        ("ft1024", Some(18.0), Some(0.52), || fat_tree(16, swift(), true)),
+        ("ft128", None, None, || {
             let mut s = fat_tree(8, swift(), true);
             if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern {
                 *bytes = Some(Bytes::new(16_000_000));
             }
             s
         }),
-        ("ft16", None, None, {
+        ("ft16", None, None, || {
             let mut s = fat_tree(4, swift(), true);
             if let Pattern::Permutation { bytes, .. } = &mut s.traffic[0].pattern {
                 *bytes = Some(Bytes::new(64_000_000));
             }
             s
         }),
-        ("ft1024-dctcp", Some(18.0), None, fat_tree(16, dctcp(), true)),
-        ("ft1024-sync", None, None, fat_tree(16, swift(), false)),
-        ("ft8192", Some(10.0), None, fat_tree(32, swift(), true)),
-        ("ft8192-dctcp", Some(10.0), None, fat_tree(32, dctcp(), true)),
-        ("ft8192-sync", None, None, fat_tree(32, swift(), false)),
-        ("star5000", None, None, star5000()),
-        ("star-pfc", None, None, lossless(star(roce(Congestion::None)))),
-        ("ft128-pfc", None, None, lossless(rdma_fat_tree(roce(Congestion::None)))),
-        ("ft128-dcqcn", None, None, lossless(rdma_fat_tree(roce(Congestion::Dcqcn)))),
-        ("ft128-hpcc", None, None, lossless(rdma_fat_tree(Protocol::Hpcc(HpccParams::default())))),
+        ("ft1024-dctcp", Some(18.0), None, || fat_tree(16, dctcp(), true)),
+        ("ft1024-sync", None, None, || fat_tree(16, swift(), false)),
+        ("ft8192", Some(10.0), None, || fat_tree(32, swift(), true)),
+        ("ft8192-dctcp", Some(10.0), None, || fat_tree(32, dctcp(), true)),
+        ("ft8192-sync", None, None, || fat_tree(32, swift(), false)),
+        ("star5000", None, None, || star5000()),
+        ("star-pfc", None, None, || lossless(star(roce(Congestion::None)))),
+        ("ft128-pfc", None, None, || lossless(rdma_fat_tree(roce(Congestion::None)))),
+        ("ft128-dcqcn", None, None, || lossless(rdma_fat_tree(roce(Congestion::Dcqcn)))),
+        ("ft128-hpcc", None, None, || lossless(rdma_fat_tree(Protocol::Hpcc(HpccParams::default())))),
         // The same without flow control, whose share of the cost can so be told.
-        ("ft128-roce", None, None, rdma_fat_tree(roce(Congestion::None))),
-        ("dc-pfc", None, None, of_file(include_str!("dc-pfc.toml"))),
-        ("dc-relay", None, None, of_file(include_str!("dc-relay.toml"))),
-        ("dc-irn", None, None, of_file(include_str!("dc-irn.toml"))),
-        ("ring1024", None, None, ring()),
-        ("ring1024-flows", None, None, ring_as_flows()),
+        ("ft128-roce", None, None, || rdma_fat_tree(roce(Congestion::None))),
+        ("dc-pfc", None, None, || of_file(include_str!("dc-pfc.toml"))),
+        ("dc-relay", None, None, || of_file(include_str!("dc-relay.toml"))),
+        ("dc-irn", None, None, || of_file(include_str!("dc-irn.toml"))),
+        ("ring1024", None, None, || ring()),
+        ("ring1024-flows", None, None, || ring_as_flows()),
     ]
 }
 
@@ -190,7 +196,7 @@ fn star(protocol: Protocol) -> Scenario {
 
 fn star5000() -> Scenario {
     let (topology, pattern) = incast(50, 100);
-    let swift = Protocol::Swift(SwiftParams { initial_cwnd: Some(0.05), ..swift() });
+    let swift = Protocol::Swift(SwiftParams { initial_cwnd: Some(0.05), ..swift_params() });
     let mut scenario = scenario(topology, Rate::from_gbps(50), swift, pattern, Span::from_ms(200));
     scenario.traffic[0].start = (Time::ZERO, Time::ZERO + Span::from_ms(4));
     scenario
@@ -286,6 +292,7 @@ fn measure(name: &str, yardsticks: [Option<f64>; 2], scenario: &Scenario, count:
 fn compare_threads(wanted: &str, count: usize) {
     let (name, _, _, scenario) =
         workloads().into_iter().find(|(name, ..)| *name == wanted).expect("a workload of this name");
+    let scenario = scenario();
     let mut ratios = Vec::new();
     let mut walls = [Vec::new(), Vec::new()];
     for _ in 0..count {
@@ -348,7 +355,7 @@ fn count_instructions(wanted: &[String]) {
         let counted =
             if wanted.is_empty() { COUNTED.contains(&name) } else { wanted.iter().any(|w| w == name) };
         if counted {
-            let outcome = clearway_sim::run(&scenario, &mut |_| ControlFlow::Continue(()));
+            let outcome = clearway_sim::run(&scenario(), &mut |_| ControlFlow::Continue(()));
             let hops = outcome.expect("nothing interrupts it").packet_hops as f64;
             let report = cachegrind(name);
             let figure = |label| count(&report, label) / hops;

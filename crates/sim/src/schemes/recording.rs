@@ -28,22 +28,26 @@ impl Recorded<AnySender> {
         wants
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) -> (u32, Wants) {
         let (completed, wants) = self.sender.handle_ack(now, received, ack);
         (completed, self.written(now, wants))
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn wants(&self, now: Time) -> Wants {
         self.written(now, self.sender.wants(now))
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         self.sender.poll_timeout()
     }
 
+    #[cold]
     #[inline(never)]
     pub(super) fn transmit(&mut self, now: Time) -> (Data, Wants) {
         let (data, wants) = self.sender.transmit(now);
