@@ -13,7 +13,7 @@ MOST_LISTED = 24
 """Links that are listed one by one; of more, a row stands for all that are alike."""
 _BUSIEST = 10
 _PATHS = 8
-_ROLES = ("host", "tor", "aggregation", "spine", "dci", "long", "relay")
+_ROLES = ("host", "nic", "tor", "aggregation", "spine", "dci", "long", "relay")
 
 Row = Sequence[str]
 
@@ -34,7 +34,9 @@ def heading(found: Description) -> str:
     """Say what network it is, in a line."""
     network = found["network"]
     nodes = [_count(network["hosts"], "host")]
-    nodes += [_count(count, f"{role} switch", "es") for role, count in network["switches"].items()]
+    switches = network["switches"].items()
+    nodes += [_count(count, f"{role} switch", "es") for role, count in switches if role != "nic"]
+    nodes += [_count(count, "network card") for role, count in switches if role == "nic"]
     nodes += [_count(network["relays"], "relay")] if network["relays"] else []
     nodes += [f"arbiter at {', '.join(network['arbiters'])}"] if network["arbiters"] else []
     runs = f"a run lasts up to {readable('time', found['duration_us'])}"

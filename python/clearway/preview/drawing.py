@@ -14,6 +14,7 @@ from clearway.preview.layout import HEIGHT, Layout, laid_out
 
 ROLES = {
     "host": "host",
+    "nic": "network card (nic)",
     "tor": "switch of hosts (tor)",
     "aggregation": "aggregation switch",
     "spine": "spine switch",
