@@ -18,13 +18,26 @@ def test_schema_is_the_one_of_the_api(clearway: Clearway) -> None:
 def test_help_lists_every_command(clearway: Clearway) -> None:
     answer = clearway("--help")
     assert answer.status == 0
-    for command in ("demo", "run", "show", "compare", "sweep", "paper", "plan", "report", "schema", "import", "why"):
+    for command in (
+        "demo",
+        "run",
+        "show",
+        "compare",
+        "sweep",
+        "paper",
+        "plan",
+        "report",
+        "schema",
+        "import",
+        "why",
+    ):
         assert command in answer.out
         assert clearway(command, "--help").status == 0
 
 
 def test_help_says_where_a_run_goes(clearway: Clearway) -> None:
-    for command in ("demo", "run"):
+    commands = "demo run show compare sweep paper plan report schema import why plot"
+    for command in commands.split():
         assert "by default one under runs/" in " ".join(
             clearway(command, "--help").out.replace("│", " ").split()
         )

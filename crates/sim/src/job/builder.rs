@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use clearway_proto::units::Span;
 
-use super::messages::{count_messages, match_sizes};
+use super::messages::{accumulated, count_messages, match_sizes};
+use super::problem::Problem;
 use crate::model::{Channel, Follower, Label, Labels, Measure, Operation, OperationGraph, Origin, Pair};
 
 /// The most operations of a job, and the most dependencies: some 2 GB of memory.
@@ -59,15 +60,6 @@ pub struct RankDraft {
     pub label: Option<u16>,
     /// The tag of collectives that are added, to which their own are added.
     pub first_tag: u32,
-}
-
-/// Something that no job can be made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The line of the file; 0 where it is no line's.
-    pub line: u32,
-    /// The problem and its remedy, as a user reads them.
-    pub message: String,
 }
 
 /// The ranks of a job, whose operations are being listed.
@@ -299,13 +291,4 @@ impl Draft {
             Draft::Calc { .. } => None,
         }
     }
-}
-
-/// Makes the place of each group's first member of how many members each group has, which stands behind the group; returns the places
-/// without the last.
-pub(super) fn accumulated(counts: &mut [u32]) -> Vec<u32> {
-    for at in 1..counts.len() {
-        counts[at] += counts[at - 1];
-    }
-    counts[..counts.len() - 1].to_vec()
 }

@@ -1,6 +1,6 @@
 //! Messages of a job and their receives.
 
-use super::builder::{accumulated, Problem};
+use super::problem::Problem;
 use crate::model::{Operation, OperationGraph};
 
 /// Messages, or receives, by channel: the size and the operation of each, in the order of operations.
@@ -128,4 +128,13 @@ pub(super) fn count_messages(graph: &mut OperationGraph) -> Result<(), Problem> 
         pair.bytes = sum;
     }
     Ok(())
+}
+
+/// Makes the place of each group's first member of how many members each group has, which stands behind the group; returns the places
+/// without the last.
+pub(super) fn accumulated(counts: &mut [u32]) -> Vec<u32> {
+    for at in 1..counts.len() {
+        counts[at] += counts[at - 1];
+    }
+    counts[..counts.len() - 1].to_vec()
 }

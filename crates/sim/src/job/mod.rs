@@ -4,11 +4,13 @@ mod builder;
 pub mod collective;
 pub mod goal;
 mod messages;
+mod problem;
 mod rank;
 mod rehearsal;
 pub mod storage;
 pub mod training;
 
-pub use builder::{Draft, GraphBuilder, Position, Problem, RankDraft, MOST_OPERATIONS};
+pub use builder::{Draft, GraphBuilder, Position, RankDraft, MOST_OPERATIONS};
+pub use problem::Problem;
 pub use rank::{Activity, Doing, Note, Noting, Progress, Rank};
 pub use rehearsal::{never_ends, Standstill};
