@@ -15,7 +15,7 @@ use clearway_proto::transport::{
 use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use crate::model::{for_each_scheme, Protocol};
-use recorded::Recorded;
+use recorded::{within, Recorded};
 
 pub use recorded::SendingLog;
 
@@ -88,163 +88,170 @@ macro_rules! senders {
             /// Takes an acknowledgement. Returns how many messages are wholly acknowledged with it, and what the sender wants.
             #[inline(always)]
             pub fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) -> (u32, Wants) {
-                match self {
+                let answer = match self.inner_mut() {
                     $(AnySender::$Kind(s) => {
                         s.handle_ack(now, received, ack);
                         let wants = Wants { readiness: s.readiness(now), timeout: s.poll_timeout() };
                         (s.poll_completed(), wants)
                     })*
-                    AnySender::Recorded(r) => r.handle_ack(now, received, ack),
-                }
+                    AnySender::Recorded(_) => within(),
+                };
+                self.note(now, answer.1.readiness);
+                answer
             }
 
             /// Panics on the telemetry of another kind.
             pub fn handle_telemetry(&mut self, now: Time, ack: &Ack, telemetry: &AnyTelemetry) {
-                match (self, telemetry) {
+                match (self.inner_mut(), telemetry) {
                     $((AnySender::$Kind(s), AnyTelemetry::$Kind(t)) => s.handle_telemetry(now, ack, t),)*
-                    (AnySender::Recorded(r), _) => r.sender.handle_telemetry(now, ack, telemetry),
                     _ => unreachable!("telemetry goes back to the sender of its packet"),
                 }
             }
 
             pub fn handle_message(&mut self, bytes: Bytes) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_message(bytes),)*
-                    AnySender::Recorded(r) => r.sender.handle_message(bytes),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn is_drained(&self) -> bool {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.is_drained(),)*
-                    AnySender::Recorded(r) => r.sender.is_drained(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn handle_endless(&mut self) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_endless(),)*
-                    AnySender::Recorded(r) => r.sender.handle_endless(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn handle_stop(&mut self) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_stop(),)*
-                    AnySender::Recorded(r) => r.sender.handle_stop(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn handle_timeout(&mut self, now: Time) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_timeout(now),)*
-                    AnySender::Recorded(r) => r.sender.handle_timeout(now),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             #[inline(always)]
             pub fn poll_timeout(&self) -> Option<Time> {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.poll_timeout(),)*
-                    AnySender::Recorded(r) => r.poll_timeout(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             #[inline(always)]
             pub fn readiness(&self, now: Time) -> Readiness {
-                match self {
+                let answer = match self.inner() {
                     $(AnySender::$Kind(s) => s.readiness(now),)*
-                    AnySender::Recorded(r) => r.wants(now).readiness,
-                }
+                    AnySender::Recorded(_) => within(),
+                };
+                self.note(now, answer);
+                answer
             }
 
             #[inline(always)]
             pub fn wants(&self, now: Time) -> Wants {
-                match self {
+                let wants = match self.inner() {
                     $(AnySender::$Kind(s) => Wants { readiness: s.readiness(now), timeout: s.poll_timeout() },)*
-                    AnySender::Recorded(r) => r.wants(now),
-                }
+                    AnySender::Recorded(_) => within(),
+                };
+                self.note(now, wants.readiness);
+                wants
             }
 
             /// The next packet, and what the sender wants when it has sent that.
             #[inline(always)]
             pub fn transmit(&mut self, now: Time) -> (Data, Wants) {
-                match self {
+                let answer = match self.inner_mut() {
                     $(AnySender::$Kind(s) => {
                         let data = s.transmit(now);
                         (data, Wants { readiness: s.readiness(now), timeout: s.poll_timeout() })
                     })*
-                    AnySender::Recorded(r) => r.transmit(now),
-                }
+                    AnySender::Recorded(_) => within(),
+                };
+                self.note_sent(now, &answer.0, answer.1.readiness);
+                answer
             }
 
             pub fn handle_notice(&mut self, now: Time, notice: Notice) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_notice(now, notice),)*
-                    AnySender::Recorded(r) => r.sender.handle_notice(now, notice),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn handle_nack(&mut self, now: Time, received: Time, nack: &Nack) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_nack(now, received, nack),)*
-                    AnySender::Recorded(r) => r.sender.handle_nack(now, received, nack),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn handle_lost(&mut self, seq: u32, again: bool) {
-                match self {
+                match self.inner_mut() {
                     $(AnySender::$Kind(s) => s.handle_lost(seq, again),)*
-                    AnySender::Recorded(r) => r.sender.handle_lost(seq, again),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn ask(&self, senders: u32) -> Ask {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.ask(senders),)*
-                    AnySender::Recorded(r) => r.sender.ask(senders),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn offered(&self) -> Offered {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.offered(),)*
-                    AnySender::Recorded(r) => r.sender.offered(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn payload_from(&self, seq: u32) -> (u32, u32) {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.payload_from(seq),)*
-                    AnySender::Recorded(r) => r.sender.payload_from(seq),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn next_payload(&self) -> u32 {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.next_payload(),)*
-                    AnySender::Recorded(r) => r.sender.next_payload(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn retransmission_timeout(&self) -> Span {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.retransmission_timeout(),)*
-                    AnySender::Recorded(r) => r.sender.retransmission_timeout(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn flight(&self) -> Flight {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.flight(),)*
-                    AnySender::Recorded(r) => r.sender.flight(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
 
             pub fn windows(&self) -> Windows {
-                match self {
+                match self.inner() {
                     $(AnySender::$Kind(s) => s.windows(),)*
-                    AnySender::Recorded(r) => r.sender.windows(),
+                    AnySender::Recorded(_) => within(),
                 }
             }
         }

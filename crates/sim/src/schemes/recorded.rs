@@ -63,15 +63,25 @@ impl<S> Recorded<S> {
     }
 
     /// The sender has answered whether it would send.
+    #[cold]
+    #[inline(never)]
     pub fn note(&self, now: Time, readiness: Readiness) {
         self.log.borrow_mut().note(now, readiness);
     }
 
     /// The sender has given a packet out.
+    #[cold]
+    #[inline(never)]
     pub fn note_sent(&mut self, data: &Data) {
         let log = self.log.get_mut();
         let &Data { seq, payload, sent: at, .. } = data;
         log.sent.push(Sent { seq, at, payload, again: seq < log.next });
         log.next = log.next.max(seq + 1);
     }
+}
+
+/// What is asked of a sender within a log. Panics, as there is no log within a log.
+#[cold]
+pub(super) fn within() -> ! {
+    unreachable!("a recorded sender is not recorded again")
 }

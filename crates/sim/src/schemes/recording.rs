@@ -1,10 +1,12 @@
-//! How a sender of any kind is recorded: its answers are written down as its driver hears them.
+//! How a sender of any kind is recorded: its answers are written down as its driver hears them. What a sender does is written once
+//! for those with a log and those without, in [`AnySender`]: with two places that call it, the compiler would inline it in neither.
 
-use clearway_proto::transport::{Ack, Data};
+use clearway_proto::machine::Readiness;
+use clearway_proto::transport::Data;
 use clearway_proto::units::Time;
 
 use super::recorded::{Recorded, SendingLog};
-use super::{AnySender, Wants};
+use super::AnySender;
 
 impl AnySender {
     /// This sender, with a log of what it answers and gives out.
@@ -19,39 +21,39 @@ impl AnySender {
             _ => None,
         }
     }
-}
 
-/// The methods of [`AnySender`] after which a driver knows anew whether a sender would send.
-impl Recorded<AnySender> {
-    fn written(&self, now: Time, wants: Wants) -> Wants {
-        self.note(now, wants.readiness);
-        wants
+    /// The sender itself, without its log.
+    #[inline(always)]
+    pub(super) fn inner(&self) -> &AnySender {
+        match self {
+            AnySender::Recorded(recorded) => &recorded.sender,
+            other => other,
+        }
     }
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn handle_ack(&mut self, now: Time, received: Time, ack: &Ack) -> (u32, Wants) {
-        let (completed, wants) = self.sender.handle_ack(now, received, ack);
-        (completed, self.written(now, wants))
+    /// The sender itself, without its log.
+    #[inline(always)]
+    pub(super) fn inner_mut(&mut self) -> &mut AnySender {
+        match self {
+            AnySender::Recorded(recorded) => &mut recorded.sender,
+            other => other,
+        }
     }
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn wants(&self, now: Time) -> Wants {
-        self.written(now, self.sender.wants(now))
+    /// The sender has answered whether it would send.
+    #[inline(always)]
+    pub(super) fn note(&self, now: Time, readiness: Readiness) {
+        if let AnySender::Recorded(recorded) = self {
+            recorded.note(now, readiness);
+        }
     }
 
-    #[cold]
-    #[inline(never)]
-    pub(super) fn poll_timeout(&self) -> Option<Time> {
-        self.sender.poll_timeout()
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn transmit(&mut self, now: Time) -> (Data, Wants) {
-        let (data, wants) = self.sender.transmit(now);
-        self.note_sent(&data);
-        (data, self.written(now, wants))
+    /// The sender has given a packet out, and answered whether it would send another one.
+    #[inline(always)]
+    pub(super) fn note_sent(&mut self, now: Time, data: &Data, readiness: Readiness) {
+        if let AnySender::Recorded(recorded) = self {
+            recorded.note_sent(data);
+            recorded.note(now, readiness);
+        }
     }
 }

@@ -75,6 +75,8 @@ impl Domain {
     }
 
     /// A message has arrived whole with this packet; for a sized flow that is all of it.
+    #[cold]
+    #[inline(never)]
     fn complete(&mut self, end: u32, packet: &Frame) {
         let is_first = self.hosts.complete(end, self.out.time());
         if let Some(journal) = self.out.journal.as_mut().filter(|_| is_first) {
