@@ -5,7 +5,6 @@
 use std::cell::RefCell;
 
 use clearway_proto::machine::Readiness;
-use clearway_proto::transport::Data;
 use clearway_proto::units::Time;
 
 /// A packet that a sender gave out.
@@ -72,9 +71,8 @@ impl<S> Recorded<S> {
     /// The sender has given a packet out.
     #[cold]
     #[inline(never)]
-    pub fn note_sent(&mut self, data: &Data) {
+    pub fn note_sent(&mut self, seq: u32, payload: u32, at: Time) {
         let log = self.log.get_mut();
-        let &Data { seq, payload, sent: at, .. } = data;
         log.sent.push(Sent { seq, at, payload, again: seq < log.next });
         log.next = log.next.max(seq + 1);
     }
