@@ -61,11 +61,14 @@ impl<'a> Names<'a> {
         suggest::listed(name, self.graph().nodes().iter().map(|node| node.name.as_str()))
     }
 
-    /// The names of the nodes that the node of this name is linked to, as a message lists them.
+    /// The names of the nodes that the node of this name is linked to, as a message lists them; for a host with several links those that
+    /// its card is linked to.
     pub(crate) fn neighbours(&self, name: &str) -> String {
         let graph = self.graph();
-        let links = graph.node_named(name).map_or([].as_slice(), |node| graph.outgoing(node));
+        let node = graph.node_named(name);
+        let links = node.map_or([].as_slice(), |node| graph.outgoing(graph.card_of(node)));
         let peers = links.iter().map(|&link| graph.nodes()[graph.link(link).to as usize].name.as_str());
+        let peers = peers.filter(|&peer| peer != name);
         let mut listed: Vec<&str> = peers.take(MOST_LISTED).collect();
         if links.len() > MOST_LISTED {
             listed.push("...");

@@ -120,7 +120,7 @@ impl Graph {
     }
 
     /// The card of a host with several links, and any other node itself.
-    fn card_of(&self, node: u32) -> u32 {
+    pub fn card_of(&self, node: u32) -> u32 {
         match self.outgoing(node) {
             &[nic] if node < self.hosts && self.role(self.link(nic).to) == Some(SwitchRole::Nic) => {
                 self.link(nic).to

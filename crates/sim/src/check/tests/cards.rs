@@ -47,6 +47,13 @@ fn a_card_joins_a_host_to_its_links() {
 }
 
 #[test]
+fn a_link_that_there_is_not_is_told_with_those_of_the_card() {
+    let folder = Folder::new("card-links", &[("net.toml", TWO)]);
+    let said = folder.said(&format!("{}[[fault]]\nkind = \"down\"\nlink = \"a-b\"\n", listed()));
+    assert!(said.contains("no link joins a and b; a is linked to s, t"), "{said}");
+}
+
+#[test]
 fn a_card_may_be_listed() {
     let text = with(TWO, "{ name = \"t\", role = \"tor\" }", "{ name = \"t\", role = \"nic\" }");
     let text = with(&text, "    { ends = [\"a\", \"s\"], rate = \"10Gbps\", delay = \"3us\" },\n", "");
