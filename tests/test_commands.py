@@ -18,7 +18,20 @@ def test_schema_is_the_one_of_the_api(clearway: Clearway) -> None:
 def test_help_lists_every_command(clearway: Clearway) -> None:
     answer = clearway("--help")
     assert answer.status == 0
-    for command in "demo run show compare sweep paper plan plot report schema import why".split():
+    for command in [
+        "demo",
+        "run",
+        "show",
+        "compare",
+        "sweep",
+        "paper",
+        "plan",
+        "plot",
+        "report",
+        "schema",
+        "import",
+        "why",
+    ]:
         assert command in answer.out
         assert clearway(command, "--help").status == 0
 
