@@ -173,6 +173,7 @@ fn alike(topology: &Topology, racks: usize) -> usize {
     match topology {
         Topology::LeafSpine { .. } | Topology::FatTree { .. } => racks.max(1),
         Topology::Datacenters { count, .. } => (racks / *count as usize).max(1),
-        Topology::Star { .. } | Topology::Dumbbell { .. } | Topology::Listed { .. } => 1,
+        // Racks of others are each asked.
+        _ => 1,
     }
 }
