@@ -3,8 +3,8 @@
 //! Every key is defined once, where it is read; the schema is made by the same functions. See `reader`.
 
 pub(crate) mod arbiter;
-pub(crate) mod cards;
-mod class;
+mod cards;
+pub(crate) mod class;
 mod collective;
 pub(crate) mod document;
 pub(crate) mod error;

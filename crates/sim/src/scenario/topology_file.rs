@@ -42,8 +42,9 @@ pub(crate) fn read(text: &str, file: &str, rate: Rate, delay: Span) -> Result<Li
         let links = r.list("link", "Two-way links.", true, |r| read_link(r, names.as_ref(), rate, delay))?;
         Some((nodes?, links))
     });
-    let listed = listed.flatten().filter(|listed| check(&source, &root, listed));
-    listed.map(cards::with_cards).ok_or_else(|| Misread::Elsewhere(source.into_problems()))
+    let listed = listed.flatten().filter(|listed| check(&source, &root, listed)).map(cards::with_cards);
+    let listed = listed.filter(|(_, links)| check_kinds(&source, &root, links));
+    listed.ok_or_else(|| Misread::Elsewhere(source.into_problems()))
 }
 
 fn read_node(r: &mut Section) -> ListedNode {
@@ -157,16 +158,21 @@ fn check(source: &Source, root: &Table, (nodes, links): &Listed) -> bool {
             say(format!("node[{i}]"), format!("{}: {message}", node.name));
         }
     }
-    let kinds: BTreeSet<_> = links.iter().map(|link| (link.rate, link.delay)).collect();
-    if kinds.len() > MAX_KINDS {
-        let message = format!("{} different pairs of rate and delay; the most is {MAX_KINDS}", kinds.len());
-        say("link".into(), message);
-    }
     if source.count() == 0 {
         if let Some(i) = unreachable(nodes, links) {
             let first = nodes.iter().find(|node| node.switch.is_none()).map_or("", |node| &node.name);
             say(format!("node[{i}]"), format!("no path leads from host {first} to host {}", nodes[i].name));
         }
+    }
+    source.count() == 0
+}
+
+/// Checks that links, those of cards among them, are of few enough kinds; notes if they are not.
+fn check_kinds(source: &Source, root: &Table, links: &[ListedLink]) -> bool {
+    let kinds: BTreeSet<_> = links.iter().map(|link| (link.rate, link.delay)).collect();
+    if kinds.len() > MAX_KINDS {
+        let message = format!("{} different pairs of rate and delay; the most is {MAX_KINDS}", kinds.len());
+        source.report(root.locate("link"), "link", None, Misread::Says(message));
     }
     source.count() == 0
 }

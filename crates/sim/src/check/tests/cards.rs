@@ -25,8 +25,8 @@ fn listed() -> String {
     with(SMALL, "topology = \"star\"\nhosts = 4", "topology = \"file\"\nfile = \"net.toml\"")
 }
 
-fn said(text: &str) -> String {
-    Folder::new("wrong-cards", &[("net.toml", text)]).said(&listed())
+fn said(test: &str, text: &str) -> String {
+    Folder::new(test, &[("net.toml", text)]).said(&listed())
 }
 
 #[test]
@@ -65,19 +65,35 @@ fn a_card_may_be_listed() {
     assert_eq!((nodes.len(), links.len(), nodes[2].switch), (4, 3, Some(SwitchRole::Nic)));
 }
 
+/// Half of a shortest delay is cut off the links of each host with two: 3,001 hosts have 9,003 different links, where 6,002 are listed.
+#[test]
+fn links_of_cards_are_among_those_whose_kinds_are_limited() {
+    let node = |host| format!("{{ name = \"h{host}\", role = \"host\" }},\n");
+    let link = |host, switch, rate, ps| {
+        format!("{{ ends = [\"h{host}\", \"{switch}\"], rate = \"{rate}\", delay = \"{ps}ps\" }},\n")
+    };
+    let both =
+        |host| link(host, "s", "10Gbps", 100_000 + 2 * host) + &link(host, "t", "20Gbps", 200_000 + 2 * host);
+    let (nodes, links): (String, String) = (0..3001).map(|host| (node(host), both(host))).unzip();
+    let switches = "{ name = \"s\", role = \"tor\" },\n{ name = \"t\", role = \"tor\" },\n";
+    let said = said("kinds-of-cards", &format!("node = [\n{nodes}{switches}]\nlink = [\n{links}]\n"));
+    assert!(said.contains("different pairs of rate and delay; the most is 9000"), "{said}");
+}
+
 #[test]
 fn what_stands_in_the_way_of_a_card_is_said() {
+    let wrong = |text: &str| said("wrong-cards", text);
     let taken = with(TWO, "name = \"b\"", "name = \"a.nic\"").replace("\"b\"]", "\"a.nic\"]");
     let message = "node[0]: host a has 2 links, so its card is called a.nic; another node has that name: give it another";
-    assert!(said(&taken).contains(message), "{}", said(&taken));
+    assert!(wrong(&taken).contains(message), "{}", wrong(&taken));
     let nobodys = with(TWO, "{ name = \"s\", role = \"tor\" }", "{ name = \"s\", role = \"nic\" }");
     let message = "node[1]: s has 3 links, 2 of them to hosts; a node of role nic has one to its host";
-    assert!(said(&nobodys).contains(message), "{}", said(&nobodys));
+    assert!(wrong(&nobodys).contains(message), "{}", wrong(&nobodys));
     let both = with(TWO, "{ name = \"t\", role = \"tor\" }", "{ name = \"t\", role = \"nic\" }");
     let message =
         "node[0]: host a has 2 links, one of them to t; a host with a card of its own has no other link";
-    assert!(said(&both).contains(message), "{}", said(&both));
+    assert!(wrong(&both).contains(message), "{}", wrong(&both));
     let alone = with(TWO, "    { ends = [\"s\", \"b\"], rate = \"40Gbps\", delay = \"1us\" },\n", "");
     let message = "node[3]: host b has no link; a host has one, or several";
-    assert!(said(&alone).contains(message), "{}", said(&alone));
+    assert!(wrong(&alone).contains(message), "{}", wrong(&alone));
 }
