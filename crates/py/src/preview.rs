@@ -1,9 +1,10 @@
 //! What is known of a scenario's network before a run, as JSON.
 
 use clearway_proto::pfc::account::Threshold;
+use clearway_proto::swing::relay::Port as Side;
 use clearway_proto::units::{Bytes, Span};
 use clearway_sim::host::transport::Maker;
-use clearway_sim::model::{Buffer, Ecn, MarkPoint, Scenario, SwitchKind, SwitchRole};
+use clearway_sim::model::{Buffer, Ecn, MarkPoint, Scenario, SwitchKind};
 use clearway_sim::preview::{self, Between, Expected, PathLimits};
 use clearway_sim::simulation::flow_control::FlowControl;
 use clearway_sim::simulation::DataRoutes;
@@ -75,7 +76,7 @@ fn port(control: &FlowControl<'_>, link: u32, kind: &SwitchKind) -> Value {
         })
     });
     // A relay's port to the fibre pauses by what it was granted and what waits, not above a threshold.
-    let relay = kind.pfc.as_ref().filter(|_| faces_fibre(control, link));
+    let relay = kind.pfc.as_ref().filter(|_| control.relay_side(link) == Some(Side::Remote));
     let pfc = kind.pfc.as_ref().filter(|_| relay.is_none()).map(|pfc| {
         let thresholds = control.thresholds(link, pfc);
         let (xoff, share) = match thresholds.xoff {
@@ -100,15 +101,6 @@ fn port(control: &FlowControl<'_>, link: u32, kind: &SwitchKind) -> Value {
             json!({ "buffer_bytes": pfc.relay.and_then(|relay| relay.buffer).map(Bytes::get) })
         }),
     })
-}
-
-/// Returns whether a link leads from a relay, a box or inside a switch, over the fibre.
-fn faces_fibre(control: &FlowControl<'_>, link: u32) -> bool {
-    let role = control.role(link);
-    let to = control.graph.role(control.graph.link(link).to);
-    let box_to_box = role == Some(SwitchRole::Relay) && to == Some(SwitchRole::Relay);
-    let is_inside = role == Some(SwitchRole::Long) && control.scenario.switches.relay_inside().is_some();
-    box_to_box || is_inside
 }
 
 fn ecn(ecn: Ecn) -> Value {

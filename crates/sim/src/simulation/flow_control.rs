@@ -2,6 +2,7 @@
 
 use clearway_proto::pfc::account::{Threshold, Thresholds};
 use clearway_proto::pfc::headroom::LosslessLink;
+use clearway_proto::swing::relay::Port as Side;
 use clearway_proto::units::Bytes;
 
 use crate::model::{Pfc, Scenario, SwitchKind, SwitchRole, Xoff};
@@ -29,6 +30,17 @@ impl FlowControl<'_> {
     /// The kind of the switch from which a link leads; `None` for a host.
     pub fn switch(&self, link: u32) -> Option<&SwitchKind> {
         self.role(link).map(|role| self.scenario.switches.of(role))
+    }
+
+    /// The side of a relay, a box or inside a switch, that feeds a link; `None` if no relay does.
+    pub fn relay_side(&self, link: u32) -> Option<Side> {
+        let to = self.graph.role(self.graph.link(link).to);
+        match self.role(link)? {
+            SwitchRole::Relay if to == Some(SwitchRole::Relay) => Some(Side::Remote),
+            SwitchRole::Relay => Some(Side::Local),
+            // Inside a switch there is no port L.
+            role => self.scenario.switches.of(role).pfc.as_ref()?.relay.map(|_| Side::Remote),
+        }
     }
 
     /// The flow control of the node from which a link leads; `None` where it pauses nobody over the way back.

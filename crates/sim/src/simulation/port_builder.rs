@@ -242,20 +242,9 @@ impl<'a> PortBuilder<'a> {
             .replacing_unsent(pfc.replaces_unsent)
     }
 
-    /// The side of a relay that feeds a link; `None` if no relay does.
-    fn side(&self, link: u32) -> Option<Side> {
-        let to = self.plan.graph.role(self.plan.graph.link(link).to);
-        match self.control().role(link)? {
-            SwitchRole::Relay if to == Some(SwitchRole::Relay) => Some(Side::Remote),
-            SwitchRole::Relay => Some(Side::Local),
-            // Inside a switch there is no port L.
-            role => self.scenario.switches.of(role).pfc.as_ref()?.relay.map(|_| Side::Remote),
-        }
-    }
-
     /// Gives the port that feeds a link, and comes next, to the relay that it is part of, if it is of one.
     fn joined_to_relay(&self, link: u32, pfc: Pfc, ports: &mut Ports, of_nodes: &mut Shared) -> Pfc {
-        let Some(side) = self.side(link) else { return pfc };
+        let Some(side) = self.control().relay_side(link) else { return pfc };
         let fibre = if side == Side::Remote { link } else { self.other(link) };
         let params = self.relay_params(fibre);
         let relay =
