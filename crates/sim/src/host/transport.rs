@@ -15,7 +15,7 @@ pub struct Maker {
     /// What makes the two ends of a flow.
     protocol: Protocol,
     /// Bytes of payload in a full data frame.
-    pub mtu: u32,
+    mtu: u32,
     /// Bytes of a full data frame.
     pub data_frame: u32,
     /// Bytes of a data frame beside its payload.

@@ -6,8 +6,9 @@
 use clearway_proto::units::{Rate, Span};
 
 use crate::host::transport::Maker;
-use crate::model::{Network, Topology};
+use crate::model::Network;
 use crate::topology::routing::distances_to_switch;
+use crate::topology::shape::racks_alike;
 use crate::topology::Graph;
 
 /// One path, as a transport sees it.
@@ -55,13 +56,14 @@ fn crossing(graph: &Graph, maker: &Maker, link: u32) -> PathLimits {
     PathLimits { base_rtt: maker.there_and_back(link.rate, link.delay), slowest: link.rate }
 }
 
-fn wider(range: Option<Range>, [least, greatest]: Range) -> Range {
-    range.map_or([least, greatest], |[known_least, known_greatest]| {
-        [
-            if least.base_rtt < known_least.base_rtt { least } else { known_least },
-            if greatest.base_rtt > known_greatest.base_rtt { greatest } else { known_greatest },
-        ]
-    })
+/// Returns the range that reaches from the less to the greater of both ends by the base round trip of each.
+fn wider<T>(range: Option<[T; 2]>, new: [T; 2], base_rtt: fn(&T) -> Span) -> [T; 2] {
+    let Some([least, greatest]) = range else { return new };
+    let [new_least, new_greatest] = new;
+    [
+        if base_rtt(&new_least) < base_rtt(&least) { new_least } else { least },
+        if base_rtt(&new_greatest) > base_rtt(&greatest) { new_greatest } else { greatest },
+    ]
 }
 
 /// For every switch, counted from the first, the range over its shortest paths to this one; `None` where there are none.
@@ -80,7 +82,8 @@ fn to_switch(graph: &Graph, maker: &Maker, last: u32) -> Vec<Option<Range>> {
             };
             if distances[next].map(|distance| distance + 1) == distances[switch as usize] {
                 let rest = ranges[next].expect("nearer switches come first");
-                range = Some(wider(range, rest.map(|limits| crossing(graph, maker, link).and(limits))));
+                let onward = rest.map(|limits| crossing(graph, maker, link).and(limits));
+                range = Some(wider(range, onward, |limits| limits.base_rtt));
             }
         }
         ranges[switch as usize] = range;
@@ -121,11 +124,7 @@ fn racks(graph: &Graph, maker: &Maker) -> Vec<Rack> {
 }
 
 /// Puts a host among the two that are ahead of all others.
-fn insert(
-    ahead: &mut [Option<(u32, PathLimits)>; 2],
-    new: (u32, PathLimits),
-    is_ahead: fn(Span, Span) -> bool,
-) {
+fn insert(ahead: &mut TwoHosts, new: (u32, PathLimits), is_ahead: fn(Span, Span) -> bool) {
     let place = ahead
         .iter()
         .position(|known| known.is_none_or(|(_, limits)| is_ahead(new.1.base_rtt, limits.base_rtt)));
@@ -140,7 +139,7 @@ fn insert(
 pub fn extremes(network: &Network, graph: &Graph, maker: &Maker) -> Option<[Between; 2]> {
     let racks = racks(graph, maker);
     let mut found: Option<[Between; 2]> = None;
-    for receiving in racks.iter().step_by(alike(&network.topology, racks.len())) {
+    for receiving in racks.iter().step_by(racks_alike(network) as usize) {
         let ranges = to_switch(graph, maker, receiving.switch);
         for sending in &racks {
             let Some([least, greatest]) = ranges[(sending.switch - graph.host_count()) as usize] else {
@@ -153,27 +152,8 @@ pub fn extremes(network: &Network, graph: &Graph, maker: &Maker) -> Option<[Betw
             };
             let ends = (joined(|rack| rack.quickest, least), joined(|rack| rack.slowest, greatest));
             let (Some(least), Some(greatest)) = ends else { continue };
-            found = Some(found.map_or([least, greatest], |[known_least, known_greatest]| {
-                [
-                    if least.limits.base_rtt < known_least.limits.base_rtt { least } else { known_least },
-                    if greatest.limits.base_rtt > known_greatest.limits.base_rtt {
-                        greatest
-                    } else {
-                        known_greatest
-                    },
-                ]
-            }));
+            found = Some(wider(found, [least, greatest], |between| between.limits.base_rtt));
         }
     }
     found
-}
-
-/// How many racks in a row see the network alike, so that one stands for all of them.
-fn alike(topology: &Topology, racks: usize) -> usize {
-    match topology {
-        Topology::LeafSpine { .. } | Topology::FatTree { .. } => racks.max(1),
-        Topology::Datacenters { count, .. } => (racks / *count as usize).max(1),
-        // Racks of others are each asked.
-        _ => 1,
-    }
 }

@@ -63,6 +63,11 @@ pub trait Shape {
         None
     }
 
+    /// Returns how many racks in a row see the network alike, so that one may stand for all of them.
+    fn racks_alike(&self) -> u32 {
+        1
+    }
+
     /// The links that join hosts to others, but for those that carry all that hosts may send by their shape.
     fn uplinks(&self) -> Vec<Uplinks> {
         Vec::new()

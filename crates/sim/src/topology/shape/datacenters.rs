@@ -131,6 +131,10 @@ impl Shape for Datacenters {
         (f64::from(self.count * switches), f64::from(self.count * ports))
     }
 
+    fn racks_alike(&self) -> u32 {
+        self.edges_each()
+    }
+
     fn extremes(&self, rate: Rate, delay: Span) -> (Rate, Span) {
         (rate.max(self.long_rate), delay.max(self.long_delay))
     }

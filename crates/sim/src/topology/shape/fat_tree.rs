@@ -48,6 +48,10 @@ impl Shape for FatTree {
         (f64::from(switches), f64::from(switches * self.k))
     }
 
+    fn racks_alike(&self) -> u32 {
+        self.k * self.k / 2
+    }
+
     fn racks(&self) -> Option<RackPaths> {
         Some(RackPaths::FatTree { half: self.k / 2 })
     }

@@ -65,6 +65,10 @@ impl Shape for LeafSpine {
         Some(RackPaths::LeafSpine { racks: self.leaves, hosts: self.hosts_per_leaf, spines: self.spines })
     }
 
+    fn racks_alike(&self) -> u32 {
+        self.leaves
+    }
+
     fn uplinks(&self) -> Vec<Uplinks> {
         if self.leaves < 2 {
             return Vec::new();

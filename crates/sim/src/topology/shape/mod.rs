@@ -51,6 +51,11 @@ pub fn host_rates(network: &Network) -> HostRates {
     of(&network.topology).host_rates(network.rate)
 }
 
+/// Returns how many racks in a row see this network alike, so that one may stand for all of them.
+pub fn racks_alike(network: &Network) -> u32 {
+    of(&network.topology).racks_alike()
+}
+
 /// The delay of a host's link; in a listed network, whose links may differ, the delay of its shortest link.
 pub fn least_delay(network: &Network) -> Span {
     of(&network.topology).least_delay(network.delay)
