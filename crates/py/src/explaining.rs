@@ -1,4 +1,4 @@
-//! What a flow waited for, as JSON.
+//! The explanation of a flow's completion time, as JSON.
 
 use clearway_sim::record::explanation::Explanation;
 use clearway_sim::record::Outcome;

@@ -110,8 +110,8 @@ impl Scenario {
         network::network(&self.loaded.scenario, frame)
     }
 
-    /// What is known before a run, as JSON: the network with its ports, base round trips, and the load that the known traffic will
-    /// ask of each link; and, if two different hosts are given by number, the paths between them.
+    /// Returns as JSON the network before a run: its ports, base round trips, and the load that the known traffic will ask of each link;
+    /// and, if two different hosts are given by number, the paths between them.
     #[pyo3(signature = (between=None))]
     fn preview(&self, py: Python<'_>, between: Option<(u32, u32)>) -> String {
         py.detach(|| preview::preview(&self.loaded.scenario, between))
@@ -165,12 +165,12 @@ impl Scenario {
     }
 }
 
-/// How far a run is, as Python is told.
+/// Returns a run's progress as Python is told of it: the time and the end in microseconds, and packet-hops.
 fn arguments(at: Progress) -> (f64, f64, u64) {
     (microseconds(at.simulated_ps), microseconds(at.end_ps), at.packet_hops)
 }
 
-/// What a run left, or what is raised instead.
+/// Returns the result of a run, or the exception that Python is to raise instead.
 fn finished<T>(outcome: Result<T, Stopped>, observer: Observer) -> PyResult<T> {
     match (outcome, observer.failure) {
         (_, Some(failure)) => Err(failure),

@@ -19,7 +19,7 @@ pub fn network(scenario: &Scenario, frame: u64) -> String {
     json!({ "nodes": nodes, "links": links }).to_string()
 }
 
-/// What a node is, in the words of a scenario.
+/// Returns the role of a node, in the words of a scenario.
 pub(crate) fn role(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::Host(_) => "host",

@@ -1,4 +1,4 @@
-//! What is known of a scenario's network before a run, as JSON.
+//! A scenario's network before a run, described as JSON.
 
 use clearway_proto::pfc::account::Threshold;
 use clearway_proto::swing::relay::Port as Side;

@@ -84,10 +84,10 @@ pub fn run_explaining(
     simulate(scenario, threads, progress, Aim { explain: flows, ..Aim::default() })
 }
 
-/// What a run is to leave beside its outcome.
+/// The things that a run is to leave beside its outcome.
 #[derive(Clone, Copy, Default)]
 struct Aim<'a> {
-    /// What there is when it is stopped.
+    /// A run that is stopped leaves the part that it has simulated.
     keep_part: bool,
     /// The explanations of these flows.
     explain: &'a [u32],

@@ -1,4 +1,4 @@
-//! What flows waited for, against arithmetic.
+//! Explanations of flows' completion times, against arithmetic.
 //!
 //! Star, 80 Gb/s, 1 us a link: a frame of 1000 B takes 100 ns, and an acknowledgement of 64 B 6.4 ns.
 
@@ -33,12 +33,12 @@ fn parts(explanation: &Explanation) -> Vec<(Cause, Option<u32>, u64)> {
     explanation.parts.iter().map(|part| (part.cause, part.link, part.ps)).collect()
 }
 
-/// How long a flow waited for a cause, anywhere.
+/// Returns the time that a flow waited for a cause, anywhere.
 fn total(explanation: &Explanation, cause: Cause) -> u64 {
     explanation.parts.iter().filter(|part| part.cause == cause).map(|part| part.ps).sum()
 }
 
-/// What a flow alone takes: its packets over the NIC, and the last one over the other link.
+/// Returns the time that a flow alone takes: its packets over the NIC, and the last one over the other link.
 fn alone(packets: u64) -> [(Cause, Option<u32>, u64); 2] {
     [(Cause::Serialisation, None, (packets + 1) * FRAME), (Cause::Propagation, None, 2 * DELAY)]
 }

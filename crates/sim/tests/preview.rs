@@ -1,4 +1,4 @@
-//! What is known before a run, against arithmetic: paths, base round trips, bandwidth-delay products, how flows begin, and the load
+//! Descriptions of networks before a run, against arithmetic: paths, base round trips, bandwidth-delay products, how flows begin, and the load
 //! of links.
 //!
 //! Frames have 4096 bytes of payload, 28 of headers and 38 of framing; acknowledgements 28 and 38.
@@ -18,7 +18,7 @@ use crate::experiment::loaded;
 /// A megabyte on the wire: 245 frames.
 const MEGABYTE: f64 = 1_000_000.0 + 245.0 * 66.0;
 
-/// What a link of 100 Gb/s and 1 us adds to a base round trip, in picoseconds: 4162 bytes there and 66 back, at 80 ps a byte.
+/// The time that a link of 100 Gb/s and 1 us adds to a base round trip, in picoseconds: 4162 bytes there and 66 back, at 80 ps a byte.
 const CROSSING: u64 = 4162 * 80 + 66 * 80 + 2 * 1_000_000;
 
 fn scenario(network: &str, transport: &str, rest: &str) -> Scenario {

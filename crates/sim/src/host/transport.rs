@@ -66,7 +66,7 @@ impl Maker {
         Path::new(frame, links[0].0).with_base_rtt(base_rtt).with_header(Bytes::new(self.overhead.into()))
     }
 
-    /// What a link of this rate and delay adds to a base round trip: a full data frame there, and its acknowledgement back.
+    /// Returns the time that a link of this rate and delay adds to a base round trip: a full data frame there, and its acknowledgement back.
     pub fn there_and_back(&self, rate: Rate, delay: Span) -> Span {
         let [frame, ack] = [self.data_frame, self.ack_frame].map(|bytes| Bytes::new(bytes.into()));
         rate.transmission(frame) + rate.transmission(ack) + delay * 2

@@ -1,4 +1,4 @@
-//! What the traffic of a scenario will ask of each link, as far as it is known before a run.
+//! The load that a scenario's traffic will put on each link, as far as it is known before a run.
 //!
 //! A flow's bytes cross the links of its own routes; those of a flow with several are spread evenly over them, which packets drawn
 //! at random do on average. What is counted is data with its headers, sent once.
@@ -11,7 +11,7 @@ use crate::model::{Operation, OperationGraph, OperationKind, Pattern, Scenario};
 use crate::simulation::DataRoutes;
 use crate::traffic::{Demand, FlowSpec, Part};
 
-/// What is expected on one direction of a link.
+/// The expected load of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkLoad {
     /// Bytes on the wire, in the whole run.
@@ -21,7 +21,7 @@ pub struct LinkLoad {
     pub greedy: f64,
 }
 
-/// What is expected of a scenario's traffic.
+/// The expected load of all links, and the flows that it counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Each directed link, by number.
@@ -36,7 +36,7 @@ pub struct Expected {
     pub late_flows: u64,
 }
 
-/// What a flow offers in a run: payload, and packets.
+/// The payload in bytes, and the packets, that a flow offers in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Offer {
     payload: f64,
@@ -72,11 +72,11 @@ pub fn expected(scenario: &Scenario, routes: &DataRoutes) -> Expected {
     all
 }
 
-/// What is asked before any flow's offer is known.
+/// Counts over all flows that the offer of a single flow depends on.
 struct Offers<'a> {
     scenario: &'a Scenario,
     routes: &'a DataRoutes,
-    /// How many flows there are that carry the same part of an open loop's operations, by table, initiator and part.
+    /// The number of flows that carry the same part of an open loop's operations, by table, initiator and part.
     turns: BTreeMap<(u32, u32, bool), u32>,
     /// The packets of each pair of ranks in an iteration, by the table of a job.
     packets: BTreeMap<u32, Vec<u64>>,
@@ -96,7 +96,7 @@ impl Offers<'_> {
         Offers { scenario, routes, turns, packets }
     }
 
-    /// What a flow offers; `None` where it is as much as the network takes.
+    /// Returns the offer of a flow; `None` where it is as much as the network takes.
     fn of(&self, flow: u32, spec: &FlowSpec) -> Option<Offer> {
         match spec.demand {
             Demand::Sized(bytes) => Some(self.times(1.0, bytes.get())),
@@ -112,7 +112,7 @@ impl Offers<'_> {
         Offer { payload: count * bytes as f64, packets: count * packets as f64 }
     }
 
-    /// The mean of what its initiator issues, which all flows of the initiator carry in turn.
+    /// Returns a flow's part of the mean that its initiator issues; all flows of the initiator carry operations in turn.
     fn open_loop(&self, spec: &FlowSpec, part: Part) -> Offer {
         let Pattern::OpenLoop { operations, offered, .. } =
             &self.scenario.traffic[spec.table as usize].pattern

@@ -1,5 +1,5 @@
-//! What is known of a scenario's network before anything runs: the paths between hosts, base round trips, how a new flow
-//! begins, and what the known traffic will ask of each link.
+//! A description of a scenario's network before anything runs: the paths between hosts, base round trips, the beginning of a new
+//! flow, and the load that the known traffic will put on each link.
 
 mod load;
 mod pair;

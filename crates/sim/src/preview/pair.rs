@@ -15,15 +15,15 @@ const MOST_ENUMERATED: u32 = 1 << 16;
 /// The paths between two hosts, and how flows begin on them.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// How many shortest paths there are; `u32::MAX` where there are more.
+    /// The number of shortest paths; `u32::MAX` where there are more.
     pub paths: u32,
     /// The directed links of the first of them, each from the sender's NIC on; of very many only one.
     pub listed: Vec<Vec<u32>>,
-    /// How a flow of each transport begins, in the scenario's order.
+    /// The beginning of a flow of each transport, in the scenario's order.
     pub beginnings: Vec<Beginning>,
 }
 
-/// How a flow of one transport begins.
+/// The beginning of a flow of one transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
     /// The quickest and the slowest of the shortest paths.

@@ -50,7 +50,7 @@ pub struct Between {
 /// The shortest and the longest base round trip of a range of paths.
 type Range = [PathLimits; 2];
 
-/// What a link adds to a path of this transport.
+/// Returns a link's part of a path of this transport.
 fn crossing(graph: &Graph, maker: &Maker, link: u32) -> PathLimits {
     let link = graph.link(link);
     PathLimits { base_rtt: maker.there_and_back(link.rate, link.delay), slowest: link.rate }
@@ -66,7 +66,7 @@ fn wider<T>(range: Option<[T; 2]>, new: [T; 2], base_rtt: fn(&T) -> Span) -> [T;
     ]
 }
 
-/// For every switch, counted from the first, the range over its shortest paths to this one; `None` where there are none.
+/// Returns for every switch, counted from the first, the range over its shortest paths to this one; `None` where there are none.
 fn to_switch(graph: &Graph, maker: &Maker, last: u32) -> Vec<Option<Range>> {
     let hosts = graph.host_count();
     let distances = distances_to_switch(graph, last, &|_| true);

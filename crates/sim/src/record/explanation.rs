@@ -1,4 +1,4 @@
-//! What a flow waited for: its completion time in parts that add up to it exactly, in picoseconds.
+//! Explanations of flows: a completion time in parts that add up to it exactly, in picoseconds.
 //!
 //! The completion time of a flow is the time from its start until its last needed packet has arrived. That packet's way over each
 //! link explains the time from when its sender gave it out for the last time. The time before is the sender's, and each instant
@@ -11,7 +11,7 @@ use clearway_proto::machine::Readiness;
 
 use crate::simulation::journal::{FlowJournal, Intervals};
 
-/// What a flow waited for.
+/// A reason for which a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// Its packets were sent: the earlier ones by its NIC, and the last one over each link.
@@ -67,7 +67,7 @@ pub struct Part {
     pub cause: Cause,
     /// The link whose port it is about; `None` where it is about no port.
     pub link: Option<u32>,
-    /// How long, in picoseconds.
+    /// Its length in picoseconds.
     pub ps: u64,
 }
 
@@ -76,13 +76,13 @@ pub struct Part {
 pub struct Crossed {
     /// The link.
     pub link: u32,
-    /// From when it came to the port, or was given out, until it began to leave.
+    /// The time from its arrival at the port, or from when its sender gave it out, until it began to leave.
     pub waited: u64,
-    /// How much of that the port was paused for its class.
+    /// The part of that time in which the port was paused for its class.
     pub paused: u64,
-    /// From its first bit's departure to its last one's.
+    /// The time from its first bit's departure to its last one's.
     pub serialisation: u64,
-    /// From a bit's departure to its arrival.
+    /// The time from a bit's departure to its arrival.
     pub propagation: u64,
 }
 
@@ -91,19 +91,19 @@ pub struct Crossed {
 pub struct Explanation {
     /// The flow.
     pub flow: u32,
-    /// When it started, in picoseconds.
+    /// The instant at which it started, in picoseconds.
     pub start: u64,
-    /// From its start until its receiver had all of it, in picoseconds.
+    /// The time from its start until its receiver had all of it, in picoseconds.
     pub completion: u64,
     /// The parts, each longer than zero; together they are `completion`.
     pub parts: Vec<Part>,
     /// The sequence number of the packet with which it was complete.
     pub seq: u32,
-    /// From the flow's start until that packet was given out for the first time, in picoseconds.
+    /// The time from the flow's start until that packet was given out for the first time, in picoseconds.
     pub first_sent: u64,
-    /// From the flow's start until it was given out for the last time, in picoseconds.
+    /// The time from the flow's start until that packet was given out for the last time, in picoseconds.
     pub last_sent: u64,
-    /// The links that it crossed, in their order.
+    /// The links that the packet crossed, in their order.
     pub journey: Vec<Crossed>,
 }
 
@@ -147,7 +147,7 @@ pub fn explain(journal: &FlowJournal) -> Explanation {
     explanation
 }
 
-/// When the last packet was given out for the first time, in picoseconds.
+/// Returns the instant at which the last packet was given out for the first time, in picoseconds.
 fn first_sent(journal: &FlowJournal) -> u64 {
     let first = journal.log.sent.iter().find(|sent| sent.seq == journal.last.seq);
     first.expect("the last packet was given out").at.as_ps()
@@ -178,7 +178,7 @@ fn explain_sender(journal: &FlowJournal, first_sent: u64, parts: &mut Parts) {
     parts.add(Cause::Host, None, waiting.left());
 }
 
-/// The times in which a packet that had been sent was to be sent again.
+/// Returns the times in which a packet that had been sent was to be sent again.
 fn repairs(journal: &FlowJournal) -> Intervals {
     let mut first = BTreeMap::new();
     let mut again = BTreeMap::new();
@@ -192,7 +192,7 @@ fn repairs(journal: &FlowJournal) -> Intervals {
     merged(again.iter().map(|(seq, &until)| (first[seq], until)).collect())
 }
 
-/// When the sender held its next packet back, and by what.
+/// The times in which a sender's window or pacing held its next packet back, and those in which nothing did.
 struct Held {
     window: Intervals,
     pacing: Intervals,
@@ -200,7 +200,7 @@ struct Held {
 }
 
 impl Held {
-    /// What a sender said before an instant.
+    /// Sorts a sender's answers before an instant.
     fn of(journal: &FlowJournal, until: u64) -> Held {
         let mut held = Held { window: Vec::new(), pacing: Vec::new(), ready: Vec::new() };
         let asked = &journal.log.asked;
@@ -271,7 +271,7 @@ impl Waiting {
     }
 }
 
-/// These times in order, without those that are empty, and as one where they touch.
+/// Returns these times in order, without those that are empty, and as one where they touch.
 fn merged(mut times: Intervals) -> Intervals {
     times.retain(|(from, until)| from < until);
     times.sort_unstable();
@@ -285,7 +285,7 @@ fn merged(mut times: Intervals) -> Intervals {
     merged
 }
 
-/// What lies in both of these times.
+/// Returns the times that lie in both of these.
 fn common(one: &[(u64, u64)], other: &[(u64, u64)]) -> Intervals {
     let (mut common, mut at) = (Vec::new(), 0);
     for &(from, until) in one {

@@ -6,10 +6,10 @@ use clearway_proto::units::Span;
 
 use crate::model::{ListedLink, ListedNode, SwitchRole};
 
-/// What the card of a host is called: the host's name and this.
+/// The end of a card's name, behind the name of its host.
 const SUFFIX: &str = ".nic";
 
-/// The nodes that stand in the way of cards, by number, each with what is wrong and the remedy.
+/// Returns the nodes that stand in the way of cards, by number, each with its fault and the remedy.
 pub(super) fn problems(nodes: &[ListedNode], links: &[ListedLink], degree: &[u32]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let names: BTreeSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();

@@ -12,7 +12,7 @@ use clearway_proto::units::Time;
 pub struct Sent {
     /// Its sequence number.
     pub seq: u32,
-    /// When it was given out.
+    /// The instant at which it was given out.
     pub at: Time,
     /// Bytes of its payload.
     pub payload: u32,
@@ -20,7 +20,7 @@ pub struct Sent {
     pub again: bool,
 }
 
-/// What a sender answered and gave out, in the order of time.
+/// The answers of a sender and the packets that it gave out, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub struct SendingLog {
     /// Each answer that is not the one before it, and since when it holds.
@@ -78,7 +78,7 @@ impl<S> Recorded<S> {
     }
 }
 
-/// What is asked of a sender within a log. Panics, as there is no log within a log.
+/// Panics: a method was called of a sender within a log, and that has no log itself.
 #[cold]
 pub(super) fn within() -> ! {
     unreachable!("a recorded sender is not recorded again")

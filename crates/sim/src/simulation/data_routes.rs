@@ -29,7 +29,7 @@ impl DataRoutes {
         &self.plan.specs
     }
 
-    /// What the flows of a transport have in common, by the transport's number.
+    /// The maker of a transport's flows, by the transport's number.
     pub fn maker(&self, transport: u32) -> &Maker {
         &self.plan.makers[transport as usize]
     }
@@ -39,7 +39,7 @@ impl DataRoutes {
         self.plan.job_of(flow).pair_of(flow)
     }
 
-    /// How many routes a flow's data takes.
+    /// Returns the number of routes that a flow's data takes.
     pub fn count(&self, flow: u32) -> u32 {
         self.plan.routes.of(flow).1
     }

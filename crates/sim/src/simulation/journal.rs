@@ -1,5 +1,5 @@
-//! What is written down of the flows that are to be explained: the arrivals of their packets at each node, what else their NICs
-//! sent, and when links were paused or had another rate.
+//! Journals of the flows that are to be explained: the arrivals of their packets at each node, all other frames that their NICs
+//! sent, and the instants at which links were paused or got another rate.
 //!
 //! A run without such flows has no journal. With one, each window's events are looked through before they happen, as every
 //! arrival is among them; nothing is asked as a frame goes through a port.
@@ -12,6 +12,7 @@ use super::parcels::Parcels;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Meta};
 use crate::net::scheduling::ClassSet;
+use crate::schemes::SendingLog;
 
 /// Most entries of a domain's journal, of about 40 bytes each. When there are more, what is watched cannot be explained.
 const MOST_ENTRIES: usize = 1 << 25;
@@ -30,13 +31,13 @@ pub struct Crossing {
     pub flow: u32,
     /// The packet's sequence number.
     pub seq: u32,
-    /// When the packet was given out by its sender, in picoseconds: another transmission has another time.
+    /// The instant at which its sender gave the packet out, in picoseconds: another transmission has another time.
     pub stamp: u64,
     /// The link.
     pub link: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// When its last bit arrived at the link's end, in picoseconds.
+    /// The instant at which its last bit arrived at the link's end, in picoseconds.
     pub arrived: u64,
 }
 
@@ -49,7 +50,7 @@ pub struct Departure {
     pub link: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// When its last bit arrived at the link's end, in picoseconds.
+    /// The instant at which its last bit arrived at the link's end, in picoseconds.
     pub arrived: u64,
 }
 
@@ -60,7 +61,7 @@ pub struct Completion {
     pub flow: u32,
     /// The packet's sequence number.
     pub seq: u32,
-    /// When the packet was given out by its sender, in picoseconds.
+    /// The instant at which its sender gave the packet out, in picoseconds.
     pub stamp: u64,
 }
 
@@ -71,19 +72,19 @@ pub struct RateChange {
     pub link: u32,
     /// The rate.
     pub rate: Rate,
-    /// When the frame has left that leaves at the rate of before, in picoseconds: now, if there is none.
+    /// The instant in picoseconds at which the frame has left that still leaves at the old rate; that of the change, if there is none.
     pub until: u64,
 }
 
-/// What a domain has written down.
+/// The entries that a domain has written down.
 #[derive(Debug)]
 pub struct Journal {
     watched: Arc<Watched>,
     /// Packets of watched flows.
     pub(super) crossings: Vec<Crossing>,
-    /// What else left the NICs of watched flows.
+    /// Other frames that left the NICs of watched flows.
     pub(super) departures: Vec<Departure>,
-    /// From when on which classes were paused at the port of which link.
+    /// Changes of the classes that are paused: the instant in picoseconds, the port's link, and all that are paused from then on.
     pub(super) pauses: Vec<(u64, u32, ClassSet)>,
     /// The changes of links' rates.
     pub(super) rates: Vec<RateChange>,
@@ -150,22 +151,22 @@ impl Journal {
 /// Times between two instants each, in picoseconds.
 pub type Intervals = Vec<(u64, u64)>;
 
-/// What is known of a flow that was watched and is complete.
+/// The journal of one flow that was watched and is complete.
 #[derive(Clone, Debug)]
 pub struct FlowJournal {
     /// The flow.
     pub flow: u32,
-    /// When it started.
+    /// The instant at which it started.
     pub start: Time,
-    /// When it was complete.
+    /// The instant at which it was complete.
     pub completed: Time,
     /// The packet with which it was complete.
     pub last: Completion,
-    /// What its sender answered and gave out.
-    pub log: crate::schemes::SendingLog,
-    /// When its NIC sent packets of it, and whether for the first time.
+    /// The log of its sender.
+    pub log: SendingLog,
+    /// The times in which its NIC sent packets of it, each with whether the packet had been sent before.
     pub own: Vec<(u64, u64, bool)>,
-    /// When its NIC sent anything else.
+    /// The times in which its NIC sent anything else.
     pub others: Intervals,
     /// The links that the last packet crossed, in their order.
     pub journey: Vec<Hop>,
@@ -180,12 +181,12 @@ pub struct FlowJournal {
 pub struct Hop {
     /// The link.
     pub link: u32,
-    /// When its first bit left, in picoseconds.
+    /// The instant at which its first bit left, in picoseconds.
     pub begun: u64,
-    /// How long it took to leave, in picoseconds.
+    /// The time that it took to leave, in picoseconds.
     pub serialisation: u64,
-    /// When its last bit arrived at the link's end, in picoseconds.
+    /// The instant at which its last bit arrived at the link's end, in picoseconds.
     pub arrived: u64,
-    /// When the port that feeds the link was not to send its class.
+    /// The times in which the port that feeds the link was not to send its class.
     pub paused: Intervals,
 }

@@ -1,4 +1,4 @@
-//! What the journals of all domains say of each flow that was watched.
+//! The journals of all domains, put together by flow that was watched.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ struct Links<'a> {
     simulation: &'a Simulation,
     /// The changes of each link whose rate changed.
     rates: BTreeMap<u32, Vec<RateChange>>,
-    /// For each link whose port was paused the classes from when on.
+    /// The changes of the classes that are paused at each link's port.
     pauses: BTreeMap<u32, Vec<(u64, ClassSet)>>,
 }
 
@@ -125,7 +125,7 @@ impl Links<'_> {
         Links { simulation, rates, pauses }
     }
 
-    /// When a frame of this many bytes began to leave over a link, and when it had left, that arrived then.
+    /// Returns when a frame of this many bytes that arrived then over a link had begun to leave, and when it had left.
     fn sending(&self, link: u32, arrived: u64, size: u32) -> (u64, u64) {
         let of = self.simulation.graph().link(link);
         let ended = arrived - of.delay.as_ps();
@@ -136,7 +136,7 @@ impl Links<'_> {
         (ended - rate.transmission(Bytes::new(size.into())).as_ps(), ended)
     }
 
-    /// When a frame of this many bytes began to leave over a link, and when it had left, that began then.
+    /// Returns when a frame of this many bytes that began to leave then over a link began, and when it had left.
     fn beginning(&self, link: u32, begun: u64, size: u32) -> (u64, u64) {
         let changes = self.rates.get(&link).map_or(&[][..], Vec::as_slice);
         let latest = changes.iter().rev().find(|change| change.until <= begun);
@@ -155,7 +155,7 @@ impl Links<'_> {
         }
     }
 
-    /// When the port that feeds a link was not to send a class.
+    /// Returns the times in which the port that feeds a link was not to send a class.
     fn paused(&self, link: u32, class: usize) -> Intervals {
         let (mut paused, mut since) = (Vec::new(), None);
         for &(at, classes) in self.pauses.get(&link).into_iter().flatten() {

@@ -55,7 +55,7 @@ pub(super) struct Out {
     /// Events since the domain was asked last.
     pub events: u64,
     pub taken: Taken,
-    /// What is written down of flows that are to be explained; `None` where there are none.
+    /// The journal of flows that are to be explained; `None` where there are none.
     pub journal: Option<Box<Journal>>,
 }
 

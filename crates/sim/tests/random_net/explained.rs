@@ -15,7 +15,7 @@ use crate::random_net::{draw, setting};
 /// Scenarios whose flows are explained in each run of the tests.
 const USUAL: u64 = 60;
 
-/// What was met in the scenarios so far.
+/// Counts of the flows and causes that the scenarios so far had.
 #[derive(Debug, Default)]
 struct Met {
     scenarios: u64,
