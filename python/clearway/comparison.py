@@ -134,7 +134,7 @@ class Comparison:
     selection: Selection = EVERYTHING
     """Which of the rows were asked for."""
     selected: Selected = Selected()  # noqa: RUF009 - it cannot be changed
-    """What that leaves of these runs."""
+    """The rows and figures of these runs that the selection leaves."""
 
     def __repr__(self) -> str:
         """Write the main figures side by side, and the differences in words."""

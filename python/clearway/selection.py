@@ -22,7 +22,7 @@ _MOST_NAMES = 12  # names that a message lists where none is near
 
 @dataclass(frozen=True)
 class Selection:
-    """What is asked for; a kind of which nothing is named leaves out nothing."""
+    """The rows that are asked for; a kind of which nothing is named leaves out nothing."""
 
     figures: tuple[str, ...] = ()
     """Patterns with `*`, `?` and `[...]`, of keys such as `rtt_*` or of labels such as `p99 RTT`."""
@@ -106,7 +106,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Selected:
-    """What a selection leaves, found out for certain runs."""
+    """The rows that a selection leaves of certain runs."""
 
     patterns: tuple[str, ...] = ()
     groups: frozenset[str] | None = None

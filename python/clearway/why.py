@@ -1,4 +1,4 @@
-"""What a flow of a run waited for: the run is simulated again, and one flow of it is written down.
+"""Explanations of flows: a run is simulated again, and what one flow of it waits for is written down.
 
 Runs are deterministic, so a run directory is all that is needed, and nothing has to be recorded beforehand.
 That it was the same run again is checked by its digest.
@@ -45,12 +45,12 @@ class Part:
     link: str | None
     """The link whose port it is about; None where it is about no port."""
     ps: int
-    """How long, in picoseconds."""
+    """Its length in picoseconds."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a flow waited for."""
+    """The completion time of a flow, in parts."""
 
     flow: int
     start_ps: int

@@ -27,11 +27,11 @@ class Kind:
 
     shows: str
     needs: str
-    """What has to be in a scenario for it."""
+    """The keys that a scenario has to have for it."""
     table: str
     """The table of a run that it is made from."""
     remedy: str
-    """How a run comes to have that table."""
+    """The advice to whom a run has not that table."""
     panels: Callable[[Labelled], Sequence[Panel]]
 
 
@@ -162,7 +162,7 @@ SHOWN: dict[str, tuple[str, str]] = {
         "a directory of clearway sweep",
     ),
 }
-"""What each kind shows, and what it needs, by name."""
+"""The description of each kind and its needs, by name."""
 
 
 def kind_named(name: str) -> Kind:

@@ -25,9 +25,9 @@ class Plot:
 
     figure: Figure
     notes: Sequence[str]
-    """What its caption may have to say, a line a panel."""
+    """Notes for its caption, a line a panel."""
     subject: str
-    """What the metadata of its file say: the kind, and the runs with their digests."""
+    """The metadata of its file: the kind, and the runs with their digests."""
 
     def write(self, target: Path) -> None:
         """Write its file, as its ending says."""

@@ -1,4 +1,4 @@
-"""What is no line: bars by place, colours over time, and the timeline of a job."""
+"""Drawings other than lines: bars by place, colours over time, and the timeline of a job."""
 
 from __future__ import annotations
 
@@ -101,17 +101,13 @@ def draw_lanes(axes: Axes, lanes: Lanes) -> list[Entry]:
     divisor, unit = unit_of_time(job.end_us)
     cell = (job.end_us - job.begin_us) / job.cells
     colours = {name: number for number, name in enumerate(job.names)}
-    for name in job.names:
-        for row in range(len(job.ranks)):
-            for lane in (0, 1):
-                bars = [bar for bar in job.bars if (bar.name, bar.row, bar.lane) == (name, row, lane)]
-                spans = [
-                    ((job.begin_us + bar.first * cell) / divisor, (bar.last - bar.first) * cell / divisor)
-                    for bar in bars
-                ]
-                if spans:
-                    place = (row - _LANE + lane * _LANE, _LANE)
-                    axes.broken_barh(spans, place, facecolors=colour(colours[name]), linewidth=0.0)
+    spans: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    for bar in job.bars:
+        span = (job.begin_us + bar.first * cell) / divisor, (bar.last - bar.first) * cell / divisor
+        spans.setdefault((bar.name, bar.row, bar.lane), []).append(span)
+    for (name, row, lane), of_lane in sorted(spans.items(), key=lambda of: (colours[of[0][0]], of[0])):
+        place = (row - _LANE + lane * _LANE, _LANE)
+        axes.broken_barh(of_lane, place, facecolors=colour(colours[name]), linewidth=0.0)
     axes.set_yticks(range(len(job.ranks)), [str(rank) for rank in job.ranks])
     axes.set_ylim(len(job.ranks) - 0.5, -0.5)
     axes.set_xlim(job.begin_us / divisor, job.end_us / divisor)

@@ -1,4 +1,4 @@
-"""What a figure is made of: panels as data, below each other."""
+"""Figures as data: panels below each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Curves:
     steps: bool = False
     """Whether they are cumulative distributions, which rise in steps from zero."""
     statistics: Sequence[str] = ()
-    """What each pattern of dashes stands for; nothing where each line has a label of its own."""
+    """The statistic of each pattern of dashes; none where each line has a label of its own."""
 
     @property
     def title(self) -> str:
@@ -27,7 +27,7 @@ class Curves:
 
     @property
     def note(self) -> str:
-        """What a caption has to say of the lines; of a single one also what it is."""
+        """The note of the chart; a single line is named, too, as it has no legend."""
         lines = self.chart.lines
         only = f" The line: {lines[0].label}." if len(lines) == 1 and lines[0].label else ""
         return self.chart.full_note + only
@@ -53,9 +53,9 @@ class Ranking:
     title: str
     note: str
     x: str
-    """What the lengths of the bars are, with the unit."""
+    """The label of the bars' axis, with the unit."""
     places: Sequence[str]
-    """What stands beside the bars, from top to bottom."""
+    """The labels beside the bars, from top to bottom."""
     series: Sequence[Series]
 
 
@@ -67,14 +67,14 @@ class Heat:
     note: str
     x: str
     edges: Floats
-    """Where columns begin, and where the last one ends, in the unit of `x`."""
+    """The beginning of each column, and the end of the last one, in the unit of `x`."""
     rows: Sequence[str]
     tiers: Sequence[tuple[str, int]]
-    """What neighbouring rows have in common, and how many these are, from the first row on."""
+    """Runs of neighbouring rows: their common name, and their number, from the first row on."""
     values: Floats
     """A row for each of `rows`, a column for each time."""
     unit: str
-    """What the colours are, with the unit."""
+    """The label of the colours, with the unit."""
 
 
 @dataclass(frozen=True)

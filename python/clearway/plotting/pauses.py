@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,10 +47,6 @@ def _shares(run: Run) -> dict[str, float]:
 
 
 def _series(source: Source, seeds: list[dict[str, float]], places: list[str]) -> Series:
-    values: Any = np.array([[_of(seed, place) for place in places] for seed in seeds])
+    values: Any = np.array([[seed.get(place, 0.0) for place in places] for seed in seeds])
     found = over_seeds(values)
     return Series(source.label, source.look.colour, found.mean, found.low, found.high)
-
-
-def _of(shares: Mapping[str, float], place: str) -> float:
-    return shares.get(place, 0.0)

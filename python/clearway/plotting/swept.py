@@ -22,7 +22,7 @@ class Swept:
     label: str
     combinations: Sequence[Combination]
     seeds: int
-    """How many runs a combination has, at most."""
+    """The most runs that a combination has."""
 
 
 def read(paths: Sequence[Path], labels: Sequence[str]) -> list[Swept]:

@@ -28,6 +28,8 @@ class Table:
     note: str = ""
     words: frozenset[int] = frozenset({0})
     """The columns that hold words rather than numbers."""
+    style: str = ""
+    """The kind of table that a page's style sheet knows it as."""
 
 
 def heading(found: Description) -> str:
@@ -181,7 +183,7 @@ def _ports(found: Description) -> Table:
             kinds.setdefault((faces, *_port(port)), []).append(link["name"])
     rows = [(kind[0], f"{len(names):,}", *kind[1:], names[0]) for kind, names in kinds.items()]
     headings = ("switch port", "ports", "buffer", "ECN marks", "PFC pauses above", "headroom", "such as")
-    note = "Of classes, queues may have marking of their own; PFC: of what arrives over the port's link."
+    note = "A class may have marking of its own. PFC pauses the other end of the port's cable."
     return Table("Ports of switches", headings, rows, note, frozenset({0, 2, 3, 4, 6}))
 
 
@@ -268,7 +270,7 @@ def _parameters(found: Description) -> Table:
     ]
     note = "Every default filled in. In brackets: what a key follows that is not set."
     columns = frozenset(range(len(transports) + 1))
-    return Table("Parameters of transports", ("key", *transports), rows, note, columns)
+    return Table("Parameters of transports", ("key", *transports), rows, note, columns, "parameters")
 
 
 def _value(value: object, unset: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""What is known of a scenario before a run: its network, the parameters of transports, the load to expect."""
+"""Descriptions of scenarios before a run: the network, transports' parameters, the load to expect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clearway.errors import ClearwayError, check_text
 from clearway.scenario_schema import schema
 
 Description = dict[str, Any]
-"""What `show` returns."""
+"""The dict that `show` returns."""
 
 _PAIR = 2
 

@@ -21,7 +21,7 @@ ROLES = {
     "dci": "switch between datacenters (dci)",
     "relay": "relay",
 }
-"""What each colour stands for."""
+"""The roles by colour, as the key of a drawing names them."""
 _LETTER = 7.4  # width of a letter of a box's title, and a little more
 _SMALL = 5.9
 _CROWD = 64  # edges above which lines are thinner

@@ -65,5 +65,4 @@ def _section(table: Table) -> str:
         )
         rows.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    kind = "parameters" if table.title.startswith("Parameters") else ""
-    return f"<section><h2>{escape(table.title)}</h2>{note}{laid_out(heads, rows, kind)}</section>"
+    return f"<section><h2>{escape(table.title)}</h2>{note}{laid_out(heads, rows, table.style)}</section>"

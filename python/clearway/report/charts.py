@@ -39,7 +39,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "median": lambda values: float(np.quantile(values, 0.5)),
     "p99": lambda values: float(np.quantile(values, 0.99)),
 }
-"""What is drawn of the slowdowns of the flows of a size, by name."""
+"""The statistics of the slowdowns of flows of a size, by name."""
 
 
 def charts(groups: Labelled) -> list[Chart]:

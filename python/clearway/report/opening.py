@@ -1,4 +1,4 @@
-"""What a report opens with: what happened in each run, in the sentences that the terminal prints."""
+"""The opening of a report: the sentences on each run that the terminal prints, too."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ MANIFEST = "sweep.json"
 
 @dataclass(frozen=True)
 class SavedSweep:
-    """What the directory of a sweep says of it."""
+    """A sweep as its directory has it."""
 
     name: str
     combinations: Sequence[Combination]
     seeds: int
-    """How many runs a combination has, at most."""
+    """The most runs that a combination has."""
 
 
 def read_sweep(path: Path) -> SavedSweep:

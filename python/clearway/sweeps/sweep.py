@@ -17,7 +17,7 @@ from clearway.overview import Overview
 from clearway.runs import Run
 from clearway.seeds import Seeds
 from clearway.statistics import Interval
-from clearway.sweeps import page, table
+from clearway.sweeps import page, saved, table
 from clearway.sweeps.figures import intervals, name_of, with_unfinished, written
 from clearway.sweeps.file import SweepFile, read
 from clearway.sweeps.frontier import Frontier
@@ -234,7 +234,7 @@ def write_into(path: Path, done: Sweep) -> None:
         "tables": {TABLE: described},
         **as_json(done, None),
     }
-    directory.write_json(path / "sweep.json", manifest)
+    directory.write_json(path / saved.MANIFEST, manifest)
 
 
 def as_json(done: Sweep, out: Path | None) -> dict[str, Any]:
