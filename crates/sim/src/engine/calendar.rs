@@ -303,15 +303,18 @@ impl Schedule {
         self.occupied[at / 64] |= 1 << (at % 64);
     }
 
+    #[inline]
     fn next(&self) -> Option<u64> {
-        let later = self.later.top().map(|top| (top >> 64) as u64);
-        let soon = self.next_in_ring();
-        match (soon, later) {
-            (Some(soon), Some(later)) => Some(soon.min(later)),
-            (soon, later) => soon.or(later),
+        // Mostly it is the window behind the one that was taken last.
+        let bucket = |window: u64| self.ring[window as usize % RING];
+        if bucket(self.first) == 0 && bucket(self.first + 1) != 0 {
+            return Some(self.first + 1);
         }
+        // What is beyond the ring lies in later windows than all that is in it.
+        self.next_in_ring().or_else(|| self.later.top().map(|top| (top >> 64) as u64))
     }
 
+    #[inline(never)]
     fn next_in_ring(&self) -> Option<u64> {
         let start = self.first as usize % RING;
         let words = RING / 64;
