@@ -99,7 +99,9 @@ def _of_text(text: str, name: str, folder: Path, header: str) -> Parted:
 def _table(document: Mapping[str, Any], name: str, header: str, remedy: str) -> Mapping[str, Any]:
     table = document.get(header)
     if not isinstance(table, Mapping):
-        raise ClearwayError(f"{name}: has no [{header}] table", remedy)
+        other = next((each for each in ("sweep", "tune") if each != header and each in document), None)
+        instead = f"its table is for clearway {other}" if other else remedy
+        raise ClearwayError(f"{name}: has no [{header}] table", instead)
     return table
 
 

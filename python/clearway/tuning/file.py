@@ -89,14 +89,14 @@ def read(source: arguments.Source, sets: Sequence[api.Override] = (), trials: in
     numbers = {name: _number(parts, name) for name in _NUMBERS}
     if trials is not None:
         numbers["trials"] = trials
+    parameters, places = _parameters(parts)
+    parts.refuse_sets(sets, [each.key for each in parameters], "what is tuned, which each trial sets")
     resolved = json.loads(_clearway.load_text(parts.scenario, parts.name, parts.folder, sets).resolved)
     transports = list(resolved.get("transport") or {})
     if "objective" not in table:
         raise ClearwayError(
             f"{parts.where('')}: has no objective", 'such as objective = { rtt_p99_us = "lower" }'
         )
-    parameters, places = _parameters(parts)
-    parts.refuse_sets(sets, [each.key for each in parameters], "what is tuned, which each trial sets")
     found = TuneFile(
         parts,
         objective_of(table["objective"], parts.where("objective"), transports),
@@ -162,13 +162,13 @@ def _checked(file: TuneFile, parameter: Parameter) -> Parameter:
     A value that it refuses for what other keys are is none of our business here: a trial with it fails, and
     is counted among those that break the limits.
     """
+    written = dict(dotted(file.parts.table["range"], space.KEYS))[parameter.key]
+    if not parameter.values and space.is_of_whole_numbers(written):
+        parameter = replace(parameter, whole=bool(_refused(file, parameter, parameter.middle)))
     for value in parameter.ends:
         if (refused := _refused(file, parameter, value)) and _NEVER_ALLOWED.search(refused):
             raise ClearwayError(refused, "nothing was run")
-    written = dict(dotted(file.parts.table["range"], space.KEYS))[parameter.key]
-    if parameter.values or not space.is_of_whole_numbers(written):
-        return parameter
-    return replace(parameter, whole=bool(_refused(file, parameter, parameter.middle)))
+    return parameter
 
 
 def _refused(file: TuneFile, parameter: Parameter, value: Any) -> str:

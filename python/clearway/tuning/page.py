@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from clearway.report.chart import Chart, Floats, Line, ends_of
+from clearway.report.chart import Chart, Floats, Line
 from clearway.report.page import table
 from clearway.report.sheet import Bar, Bars, Sheet
 from clearway.statistics import Interval
@@ -150,10 +150,9 @@ def _marked(
         order = sorted(members, key=lambda each: at[each.number])
         of: list[Interval] = [each.objective for each in order if each.objective is not None]
         ys: Floats = np.array([float(each.mean) for each in of])
-        low, high = ends_of(ys, [each.half_width for each in of])
         texts = [_text(file, each) for each in order]
         xs = apart([at[each.number] for each in order])
-        lines.append(Line(label, colour, xs, ys, scatter=True, low=low, high=high, texts=texts))
+        lines.append(Line(label, colour, xs, ys, scatter=True, texts=texts))
     return lines
 
 
@@ -173,7 +172,7 @@ def _text(file: TuneFile, of: Trial) -> str:
 
 
 def _note(file: TuneFile, trials: Sequence[Trial]) -> str:
-    over = f"Means of {file.seeds} seeds with 95 % intervals. " if file.seeds > 1 else ""
+    over = f"Means of {file.seeds} seeds. " if file.seeds > 1 else ""
     missing = sum(each.objective is None for each in trials)
     left = f" {missing} of {len(trials)} trials have no value." if missing else ""
     return f"{over}Point at a mark to see what it is.{left}"
@@ -183,8 +182,8 @@ def _importances(importances: Mapping[str, float]) -> Bars:
     names = dict(zip(importances, short_keys(list(importances)), strict=True))
     return Bars(
         "What sets the best trials apart",
-        "Each key's share in being among the best tenth of the trials (PED-ANOVA). A hint where to look, and "
-        "no test: it knows nothing of chance, and little of values that the search soon left alone.",
+        "Each key's share in being among the best quarter of the trials (PED-ANOVA). A hint where to look, "
+        "and no test: it knows nothing of chance, and little of values that the search soon left alone.",
         [Bar(names[key], share, f"{share * 100:.0f} %") for key, share in importances.items()],
     )
 
@@ -197,13 +196,15 @@ def _trials(file: TuneFile, trials: Sequence[Trial], best: Trial | None) -> str:
         for key, short in zip(file.keys, short_keys(file.keys), strict=True)
     )
     heads += "".join(f'<th scope="col">{escape(name_of(name))}</th>' for name in figures)
-    heads += '<th scope="col">not eligible, as</th>'
+    complaints = any(each.complaint for each in trials)
+    heads += '<th scope="col">not eligible, as</th>' if complaints else ""
     own = {each.key: file.own[each.key] for each in file.parameters}
     rows = []
     for each in trials[:_MOST_ROWS]:
         values = {**own, **each.measured.overrides}
         cells = ["-" if values[key] is None else str(values[key]) for key in file.keys]
-        cells += [*(_written(name, each.measured) for name in figures), each.complaint]
+        cells += [*(_written(name, each.measured) for name in figures)]
+        cells += [each.complaint] if complaints else []
         kind = ' class="chosen"' if best is not None and each.number == best.number else ""
         body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows.append(f'<tr{kind}><th scope="row">{each.number}</th>{body}</tr>')

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from clearway.errors import ClearwayError
@@ -22,6 +23,7 @@ from clearway.tuning.trials import Trial, trial
 if TYPE_CHECKING:
     import optuna
 
+_LEAST_FOR_IMPORTANCES = 16  # trials
 _LARGEST_SEED = 2**32
 Measure = Callable[[Sequence[Mapping[str, Any]], Sequence[Trial]], list[Measured]]
 """Measures values, each for all seeds; it is told of the trials that are known, too."""
@@ -85,15 +87,15 @@ def _batch(
 
 
 def importances(file: TuneFile, trials: Sequence[Trial]) -> dict[str, float]:
-    """Return how much each key has to do with being among the best tenth of trials, the most important first.
+    """Return how much each key has to do with being among the best quarter of trials, the most first.
 
-    By PED-ANOVA (Watanabe et al. 2023). The shares sum to 1, or are all 0. Nothing for a single parameter, or
+    The shares of PED-ANOVA (Watanabe et al. 2023), which sum to 1 or are all 0. Nothing for a single key, or
     for too few trials.
     """
     import optuna  # noqa: PLC0415 - slow to import
 
     there = [each for each in trials if each.drawn is not None]
-    if len(file.parameters) < 2 or len(there) < 10:
+    if len(file.parameters) < 2 or len(there) < _LEAST_FOR_IMPORTANCES:
         return {}
     with _quiet():
         study = _study(file, 0)
@@ -106,9 +108,19 @@ def importances(file: TuneFile, trials: Sequence[Trial]) -> dict[str, float]:
                 for each in there
             ]
         )
-        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        evaluator = _ped_anova()
         found = optuna.importance.get_param_importances(study, evaluator=evaluator)
     return {key: float(share) for key, share in found.items()}
+
+
+def _ped_anova() -> Any:
+    """Take a quarter as the best: of the tenth that is Optuna's default, few trials leave two or three."""
+    import optuna  # noqa: PLC0415 - slow to import
+
+    evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator
+    names = signature(evaluator.__init__).parameters
+    quantile = "target_quantile" if "target_quantile" in names else "baseline_quantile"  # before Optuna 5
+    return evaluator(**{quantile: 0.25})
 
 
 def _study(file: TuneFile, seed: int) -> optuna.Study:

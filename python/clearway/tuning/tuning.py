@@ -133,13 +133,14 @@ def run(file: TuneFile, place: Place, tell: Tell | None = None) -> Tuning:
 
     try:
         trials = search.search(file, own.seed, try_values)
+        known[:] = trials
         _check_some_ran(file, trials)
         found = best_of(trials, file.objective)
         told = None if found is None or found.number == 0 else confirm(file, found, fresh, test)
-    except PointsInterrupted as interrupted:
-        raise PointsInterrupted(
-            f"after {len(known)} of {file.trials} trials: {interrupted}"
-        ) from interrupted.__cause__
+    except KeyboardInterrupt as interrupted:
+        said = str(interrupted) or f"interrupted: what is finished is kept in {place.store.path}"
+        done = f"{len(known)} of {file.trials} trials were known"
+        raise PointsInterrupted(f"{said}; {done}") from interrupted.__cause__
     return Tuning(
         file, own.name, trials, found, told, search.importances(file, trials), seeds, replace(place.counts)
     )

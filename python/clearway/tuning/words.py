@@ -124,6 +124,9 @@ def _set_back(file: TuneFile, of: SetBack) -> str:
     )
     if of.difference is None:
         return f"{of.key} {to}: the difference cannot be told{breaks}."
+    if of.difference.interval.mean == 0 and not of.difference.interval.half_width:
+        use = breaks or ": its own value will do"
+        return f"{of.key} {to}: no difference at all{use}."
     by = f"{_signed(file, of.difference.interval)}{_p(of.difference.p)}"
     if not of.difference.significant:
         use = "" if of.broken else ": its own value will do"
@@ -153,7 +156,7 @@ def importance_in_words(importances: dict[str, float]) -> str:
     if not importances:
         return ""
     shares = ", ".join(f"{key} {share * 100:.0f} %" for key, share in importances.items())
-    return f"What sets the best tenth of the trials apart (PED-ANOVA, a hint and no test): {shares}."
+    return f"What sets the best quarter of the trials apart (PED-ANOVA, a hint and no test): {shares}."
 
 
 def _objective(file: TuneFile, of: Interval | None) -> str:
