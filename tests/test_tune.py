@@ -1,10 +1,9 @@
 """`clearway tune`: what it finds, the same however it is run, what it calls a difference, and refusals."""
 
 import json
-import random
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,13 @@ import pytest
 from clearway import documents
 from clearway.errors import ClearwayError
 from clearway.figures import AtLeast
-from clearway.statistics import CONFIDENCE, interval, p_value
-from clearway.tuning import search
-from clearway.tuning.confirmation import Confirmation, confirm, seeds_of
-from clearway.tuning.file import TuneFile, read
+from clearway.tuning.file import read
 from clearway.tuning.goals import Limit, Objective
 from clearway.tuning.measuring import Measured
 from clearway.tuning.space import parameter
 from clearway.tuning.trials import best_of, nearest_of, trial
 
-from tests.conftest import SMALL, Answer, Clearway, child, finished
+from tests.conftest import SMALL, Clearway, child, finished
 
 pytest.importorskip("optuna")
 
@@ -214,60 +210,7 @@ def test_the_api_does_what_the_command_does(clearway: Clearway, workspace: Path)
         cw.tune(NOISY, trials=1)
 
 
-# What is called a difference
-
-
-def noisy(file: TuneFile, effect_us: float) -> Any:
-    """Return what measures nothing but chance, and the effect of a target above 30 us."""
-
-    def measure(of: Sequence[Mapping[str, Any]], seeds: Sequence[int]) -> list[Measured]:
-        found = []
-        for overrides in of:
-            target = documents.quantity(overrides.get("transport.bulk.base_target", "25us"))
-            assert target is not None
-            shift = effect_us if target.value > 30 else 0.0
-            draws = [random.Random(f"{seed} {overrides}").gauss(100, 5) - shift for seed in seeds]  # noqa: S311
-            found.append(Measured(overrides, samples={file.objective.figure: draws}))
-        return found
-
-    return measure
-
-
-def searched(file: TuneFile, effect_us: float, first: int) -> tuple[Confirmation | None, float | None]:
-    """Tune; return what the seeds of the test say, and the p value that those of the search would have."""
-    seeds, fresh = seeds_of(file, first)
-    measure = noisy(file, effect_us)
-    trials = search.search(file, first, lambda of, _: measure(of, seeds))
-    best = best_of(trials, file.objective)
-    assert best is not None
-    if best.number == 0:
-        return None, None
-    own = trials[0].measured.samples[file.objective.figure]
-    pairs = zip(best.measured.samples[file.objective.figure], own, strict=True)
-    naive = p_value(interval([a - b for a, b in pairs]), interval([0.0, 0.0]))
-    return confirm(file, best, fresh, measure), naive
-
-
-def test_chance_is_rarely_called_a_difference() -> None:
-    """Of 60 tunings of what has no effect: at 5 %, more than 8 would be a coincidence of 1 in 200."""
-    file = read(tuned(NOISY, trials=24, seeds=6, confirm=6))
-    results = [searched(file, 0.0, 1000 * number) for number in range(60)]
-    claimed = [each for each, _ in results if each is not None and each.better(file)]
-    naive = [p for _, p in results if p is not None and p <= 1 - CONFIDENCE]
-    assert len(claimed) <= 8
-    assert len(naive) > 6  # twice as many as that, if the seeds of the search were asked
-
-
-def test_an_effect_is_found() -> None:
-    file = read(tuned(NOISY, trials=16, seeds=3, confirm=8))
-    told_of = [searched(file, 15.0, 1000 * number)[0] for number in range(10)]
-    assert sum(each is not None and each.better(file) for each in told_of) >= 9
-
-
-def test_seeds_of_the_test_are_none_of_the_search() -> None:
-    file = read(NOISY)
-    searched_with, tested_with = seeds_of(file, 7)
-    assert (searched_with, tested_with) == ([7, 8], [9, 10, 11])
+# Limits
 
 
 OBJECTIVE = Objective("fct_mean_us", "lower")
@@ -424,104 +367,3 @@ def test_all_trials_failing_is_an_error(clearway: Clearway, workspace: Path) -> 
     assert "tune.toml: all 3 trials failed: seed 7: at " in answer.err
     assert "of a lossless class" in answer.err
     assert {each.name for each in workspace.iterdir()} <= {"tune.toml", ".clearway"}
-
-
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"range": {"transport.bulk.betta": {"from": 0.1, "to": 0.9}}}, "unknown key; did you mean beta?"),
-    ({"range": {"transport.bulk.base_target": {"from": "9us", "to": "5us"}}}, "from, 9us, is above to, 5us"),
-    ({"range": {"transport.bulk.base_target": {"from": "9us", "to": "9us"}}}, "from, 9us, is to"),
-    (
-        {"range": {"transport.bulk.base_target": {"from": "9us", "to": "9"}}},
-        "found '9', expected the unit of",
-    ),
-    ({"range": {"transport.bulk.base_target": {"from": 9, "to": 19}}}, "expected a time with its unit"),
-    (
-        {"range": {"network.hosts": {"from": 5, "to": 999999999}}},
-        "network.hosts = 999999999: found 999999999",
-    ),
-    ({"range": {"transport.bulk.beta": {"from": 0, "to": 1, "scale": "log"}}}, "no place on a logarithmic"),
-    ({"range": {"transport.bulk.beta": {"from": 0.1, "to": 1, "scale": "x"}}}, 'expected "linear" or "log"'),
-    (
-        {"range": {"transport.bulk.beta": {"from": 1, "to": 8, "factor": 2, "scale": "log"}}},
-        "scale goes with",
-    ),
-    ({"range": {"transport.bulk.beta": [0.5]}}, "found 1 values, expected at least two"),
-    ({"range": {"transport.bulk.beta": 0.5}}, "expected a range or a list of values"),
-    ({"range": {"transport.bulk.protocol": ["swift", "swfit"]}}, 'found "swfit", expected one of'),
-    ({"range": {"seed": {"from": 1, "to": 9}}}, "seed: is no parameter"),
-    (
-        {"range": {"transport.*.beta": [0.1, 1], "transport.bulk.beta": [0.1, 1]}},
-        "sets transport.bulk.beta twice",
-    ),
-    ({"range": None}, "has no [tune.range] table"),
-    ({"objective": None}, "has no objective"),
-    ({"objective": "rtt_mean_us"}, "expected a figure with the direction that is better"),
-    ({"objective": {"rtt_maen_us": "lower"}}, "rtt_maen_us: no figure has this key"),
-    ({"objective": {"p99 RTT": "lower"}}, "did you mean rtt_p99_us?"),
-    ({"objective": {"rtt_mean_us": "less"}}, "found 'less', expected"),
-    ({"objective": {"rtt_mean_us": "lower", "jain": "higher"}}, "found 2 figures, expected one"),
-    ({"objective": {"bulk.rtt_mean_us": "lower"}}, "has one transport"),
-    ({"objective": {"blk.rtt_mean_us": "lower"}}, "no transport is called blk"),
-    ({"objective": {"latency_p99_us": "lower"}}, "latency_p99_us"),
-    ({"limits": {"goodput_gbps": {"at_least": "90%"}}}, "expected a rate such as"),
-    ({"limits": {"goodput_gbps": {"at_least": "90us"}}}, "found '90us', expected a rate such as"),
-    ({"limits": {"goodput_gbps": {"at_lest": 9}}}, "expected at_least, at_most, or both"),
-    ({"limits": {"goodput_gbps": 9}}, "expected at_least, at_most, or both"),
-    ({"limits": {"loss_rate": {"at_most": "1kB"}}}, "expected a number such as"),
-    ({"trials": 0}, "trials: found 0, expected a whole number from 2 to 10,000"),
-    ({"trials": 10**9}, "trials: found 1000000000, expected a whole number"),
-    ({"seeds": 0}, "seeds: found 0, expected"),
-    ({"confirm": 1}, "confirm: found 1, expected"),
-    ({"batch": 2.5}, "batch: found 2.5, expected"),
-    ({"trails": 5}, "trails: unknown key"),
-]
-
-
-@pytest.mark.parametrize(("changes", "words"), BAD, ids=[words for _, words in BAD])
-def test_errors_name_place_and_remedy(
-    changes: dict[str, Any], words: str, clearway: Clearway, workspace: Path
-) -> None:
-    path = saved(workspace, tuned(NOISY, **changes))
-    answer = clearway("tune", path)
-    assert answer.status == 2
-    assert "error: tune.toml:" in answer.err
-    assert words in " ".join(answer.err.split())
-    assert {each.name for each in workspace.iterdir()} <= {"tune.toml", ".clearway"}
-    with pytest.raises((ClearwayError, cw.ScenarioError)) as raised:
-        cw.tune(tuned(NOISY, **changes), store="another")
-    assert words in " ".join(str(raised.value).split())
-
-
-def test_an_error_names_the_line(clearway: Clearway, workspace: Path) -> None:
-    path = saved(workspace, tuned(NOISY, range={"transport.bulk.betta": [0.1, 0.9]}))
-    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if "betta" in text)
-    answer = clearway("tune", path)
-    assert f"error: tune.toml:{line}: [tune.range] transport.bulk.betta = 0.1: unknown key" in answer.err
-
-
-def test_other_commands_say_whose_file_it_is(clearway: Clearway, workspace: Path) -> None:
-    path = saved(workspace, NOISY)
-    answer = clearway("run", path)
-    assert answer.status == 2
-    assert "tune: is many runs, expected a scenario of one" in answer.err
-    assert "clearway tune tune.toml" in answer.err
-    assert "its table is for clearway tune" in clearway("sweep", path).err
-    plain = saved(workspace, without_tune(NOISY), "plain.toml")
-    assert "plain.toml: has no [tune] table" in clearway("tune", plain).err
-
-
-def test_what_is_tuned_cannot_be_set(clearway: Clearway, workspace: Path) -> None:
-    path = saved(workspace, NOISY)
-    answer = clearway("tune", path, "--set", "transport.bulk.base_target=5us")
-    assert answer.status == 2
-    assert "is what is tuned" in answer.err
-    assert "[tune] is no part of the scenario" in clearway("tune", path, "--set", "tune.trials=9").err
-
-
-def test_without_optuna_it_says_what_to_install(
-    clearway: Clearway, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "find_spec", lambda _: None)
-    answer: Answer = clearway("tune", saved(workspace, NOISY))
-    assert answer.status == 2
-    assert answer.err.split("\n")[:2] == ["error: tuning needs Optuna", "  pip install 'clearway[tune]'"]

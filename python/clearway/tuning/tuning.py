@@ -107,8 +107,9 @@ class Tuning:
 
 def plan(source: arguments.Source, sets: Sequence[Override] = (), trials: int | None = None) -> TuneFile:
     """Read a file and check it; raise if Optuna is missing."""
+    file = read(source, sets, trials)
     search.check_installed()
-    return read(source, sets, trials)
+    return file
 
 
 def run(file: TuneFile, place: Place, tell: Tell | None = None) -> Tuning:
