@@ -50,7 +50,7 @@ def run_tune(
     store: StoreOption = STORE,
     json: JsonOption = False,
 ) -> None:
-    r"""Search the ranges of a \[tune] table for the best values; test them on other seeds. Needs Optuna."""
+    r"""Search the ranges of a \[tune] table for good values; test them on other seeds. Needs Optuna."""
     planned = tuning.plan(file, parsed(sets, unsets), trials)
     own = planned.scenario({})
     output = Output(out, Path("runs") / f"{directory.slug(own.name)}-tune")
