@@ -8,7 +8,7 @@ import pytest
 from clearway import documents
 from clearway.statistics import CONFIDENCE, interval, p_value
 from clearway.tuning import search
-from clearway.tuning.confirmation import Confirmation, confirm, seeds_of
+from clearway.tuning.confirmation import Confirmation, Difference, SetBack, _tested, confirm, seeds_of
 from clearway.tuning.file import TuneFile, read
 from clearway.tuning.measuring import Measured
 from clearway.tuning.trials import best_of
@@ -69,3 +69,14 @@ def test_seeds_of_the_test_are_none_of_the_search() -> None:
     file = read(NOISY)
     searched_with, tested_with = seeds_of(file, 7)
     assert (searched_with, tested_with) == ([7, 8], [9, 10, 11])
+
+
+def test_keys_are_tested_together() -> None:
+    """By itself each of two would be called a difference; Holm's correction for three takes that from both."""
+    apart = [0.04, 0.03, 0.5]
+    for p_values, expected in ((apart, [False] * 3), ([0.001, *apart[1:]], [True, False, False])):
+        set_back = [SetBack("key", Measured({}), Difference(interval([1.0, 2.0]), p)) for p in p_values]
+        unknown = SetBack("key", Measured({}), None)
+        tested = _tested([unknown, *set_back])
+        assert tested[0].difference is None
+        assert [each.difference and each.difference.significant for each in tested[1:]] == expected
