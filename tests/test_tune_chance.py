@@ -72,7 +72,7 @@ def test_seeds_of_the_test_are_none_of_the_search() -> None:
 
 
 def test_keys_are_tested_together() -> None:
-    """By itself each of two would be called a difference; Holm's correction for three takes that from both."""
+    """By itself each of two would be called a difference; Holm's correction takes that from both."""
     apart = [0.04, 0.03, 0.5]
     for p_values, expected in ((apart, [False] * 3), ([0.001, *apart[1:]], [True, False, False])):
         set_back = [SetBack("key", Measured({}), Difference(interval([1.0, 2.0]), p)) for p in p_values]

@@ -62,6 +62,10 @@ class Confirmation:
         of = self.difference
         return of is not None and of.significant and file.objective.cost(of.interval.mean) < 0
 
+    def mends(self, file: TuneFile) -> bool:
+        """Tell whether the best keeps a limit that the scenario's own values break."""
+        return any(_breaks(limit, self.own) and not _breaks(limit, self.best) for limit in file.limits)
+
 
 Measures = Callable[[Sequence[Mapping[str, Any]], Sequence[int]], list[Measured]]
 """Measures values under seeds."""
@@ -82,8 +86,7 @@ def confirm(file: TuneFile, best: Trial, seeds: Sequence[int], measure: Measures
         significant = difference.p <= 1 - CONFIDENCE
         difference = Difference(difference.interval, difference.p, significant)
     told = Confirmation(seeds, own, found, difference)
-    mends = any(_breaks(limit, own) and not _breaks(limit, found) for limit in file.limits)
-    if len(file.parameters) < 2 or not (told.better(file) or mends):
+    if len(file.parameters) < 2 or not (told.better(file) or told.mends(file)):
         return told
     keys = [each.key for each in file.parameters if not _is_own(file, each.key, overrides[each.key])]
     without = [{key: value for key, value in overrides.items() if key != left} for left in keys]

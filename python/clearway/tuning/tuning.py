@@ -129,7 +129,9 @@ def run(file: TuneFile, place: Place, tell: Tell | None = None) -> Tuning:
 
     def test(of: Sequence[Mapping[str, Any]], with_seeds: Sequence[int]) -> list[Measured]:
         if tell is not None:
-            tell(total - (len(of) * len(with_seeds)), total, found)
+            # The best and the scenario's own values come first, and then each key set back.
+            before = 0 if {} in of else 2
+            tell(file.trials * len(seeds) + before * len(with_seeds), total, found)
         return measure(file, of, with_seeds, place)
 
     try:

@@ -97,7 +97,8 @@ def _verdict(file: TuneFile, of: Confirmation, own: Interval | None) -> str:
     interval, p = of.difference.interval, of.difference.p
     by = _signed(file, interval)
     if not of.difference.significant:
-        return f"The difference, {by}, is not significant{_p(p)}: keep what you have."
+        keep = "" if of.mends(file) else ": keep what you have"
+        return f"The difference, {by}, is not significant{_p(p)}{keep}."
     side = "Better" if of.better(file) else "WORSE"
     share = f" ({abs(interval.mean / own.mean) * 100:.2g} %)" if own.mean else ""
     return f"{side} by more than chance: {by}{share}, seed by seed{_p(p)}."
