@@ -13,6 +13,11 @@ from tests.conftest import SMALL, nothing_but, written
 
 TEXT = documents.text_of(SMALL)
 SWEEP: dict[str, Any] = {**SMALL, "record": {}, "sweep": {"seed": [1, 2]}}
+TUNE: dict[str, Any] = {
+    **SMALL,
+    "record": {},
+    "tune": {"objective": {"rtt_mean_us": "lower"}, "range": {"transport.bulk.ai": {"from": 0.5, "to": 2}}},
+}
 
 
 @pytest.fixture
@@ -31,18 +36,20 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
     "seed": (-1, 2**53 + 1, 2**64, 10**5000, True, "1", 1.5, np.float64(1), [1]),
     "seeds": (0, -1, 10_001, True, "3", 2.5, [3]),
     "threads": (0, -1, 65, True, "2", 2.0, [2]),
+    "trials": (0, 1, 10_001, True, "9", 2.5, [3]),
     "jobs": (0, 1025, True, "2", 1.5, np.bool_(True)),
 }
 CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
     "seed": (cw.run,),
     "seeds": (cw.run, cw.compare),
     "threads": (cw.run, cw.compare),
-    "jobs": (cw.sweep,),
-    "sets": (cw.run, cw.compare, cw.sweep),
-    "progress": (cw.run, cw.sweep),
+    "trials": (cw.tune,),
+    "jobs": (cw.sweep, cw.tune),
+    "sets": (cw.run, cw.compare, cw.sweep, cw.tune),
+    "progress": (cw.run, cw.sweep, cw.tune),
     "keep_partial": (cw.run,),
-    "store": (cw.sweep,),
-    "on": (cw.sweep,),
+    "store": (cw.sweep, cw.tune),
+    "on": (cw.sweep, cw.tune),
 }
 OTHERS: dict[str, tuple[Any, ...]] = {
     "sets": ([1], "duration=5ms", 5, {1: 2}, {"": 1}, {("a",): 1}, {"\ud800": 1}),
@@ -56,7 +63,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
 @pytest.mark.usefixtures("nothing_is_run")
 @pytest.mark.parametrize(("name", "call"), [(name, call) for name in CALLS for call in CALLS[name]])
 def test_an_argument_that_will_not_do(name: str, call: Callable[..., Any], workspace: Path) -> None:
-    document = SWEEP if call is cw.sweep else SMALL
+    document = {cw.sweep: SWEEP, cw.tune: TUNE}.get(call, SMALL)
     for value in (*NUMBERS.get(name, ()), *OTHERS.get(name, ())):
         with pytest.raises(cw.ClearwayError) as raised:
             call(document, **{name: value})
@@ -70,7 +77,7 @@ def test_an_argument_that_will_not_do(name: str, call: Callable[..., Any], works
     assert nothing_but(workspace)
 
 
-@pytest.mark.parametrize("call", [cw.run, cw.sweep, cw.compare])
+@pytest.mark.parametrize("call", [cw.run, cw.sweep, cw.tune, cw.compare])
 @pytest.mark.parametrize("value", [5, None, True, b"x.toml", ["x.toml"], object(), "", {1, 2}, "a\0b"])
 def test_what_is_no_scenario(call: Callable[..., Any], value: Any) -> None:
     name = "item 1" if call is cw.compare else "scenario"
@@ -98,10 +105,12 @@ def test_each_item_of_a_comparison_is_looked_at() -> None:
         ({}, "network"),
     ],
 )
-@pytest.mark.parametrize("call", [cw.run, cw.sweep])
+@pytest.mark.parametrize("call", [cw.run, cw.sweep, cw.tune])
 def test_documents_that_will_not_do(call: Callable[..., Any], document: dict[Any, Any], words: str) -> None:
     if call is cw.sweep:
         document = {**document, "sweep": {"network.hosts": [5, 6]}}
+    if call is cw.tune:
+        document = {**document, "tune": TUNE["tune"]}
     with pytest.raises((cw.ClearwayError, cw.ScenarioError), match=words):
         call(document)
 

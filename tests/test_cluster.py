@@ -14,7 +14,7 @@ from typing import Any
 import clearway as cw
 import numpy as np
 import pytest
-from clearway import _clearway
+from clearway import _clearway, documents
 from clearway.cluster import client, worker
 from clearway.cluster.client import connected
 from clearway.cluster.work import pack
@@ -25,7 +25,7 @@ from clearway.runs import Run
 from clearway.sweeps import file
 from clearway.sweeps.points import Point
 
-from tests.conftest import Clearway, child, finished, nothing_but
+from tests.conftest import SMALL, Clearway, child, finished, nothing_but
 from tests.test_measurements import TIMED
 from tests.test_paper import FIG1, PARAMETERS
 from tests.test_sweep import stored, swept
@@ -218,6 +218,34 @@ def test_what_is_sent_is_the_scenario(folder: str, base: str) -> None:
         assert unpacked.resolved == scenario.resolved, path
         assert unpacked.warnings == scenario.warnings, path
         assert unpacked.estimated_bytes == scenario.estimated_bytes, path
+
+
+def test_a_tuning_is_the_same_on_a_cluster(two: Machines, clearway: Clearway, workspace: Path) -> None:
+    """Also what fails: a lossless class that drops a frame is a trial's fault, wherever it is run."""
+    pytest.importorskip("optuna")
+    lossless = {
+        "class": {"bulk": {"lossless": True}},
+        "switch": {"default": {"buffer": "1MB", "pfc": "static", "pfc_xoff": "20kB"}},
+        "transport": {"bulk": {"protocol": "none", "class": "bulk"}},
+    }
+    headroom = ["1kB", "2kB", "50kB"]
+    table = {"objective": {"fct_mean_us": "lower"}, "trials": 4, "seeds": 2, "confirm": 2}
+    tune = {**table, "range": {"switch.default.pfc_headroom": headroom}}
+    scenario = {**SMALL, **lossless, "record": {}, "tune": tune}
+    (workspace / "tune.toml").write_text(documents.tables_of(scenario))
+    here = clearway("tune", "tune.toml", "--json", "--store", "here")
+    assert here.status == 0, here.err
+    there = clearway("tune", "tune.toml", "--json", "--on", two.address)
+    assert there.status == 0, there.err
+    assert any(
+        "of a lossless class" in each["complaint"] for each in here.json["trials"] if each["complaint"]
+    )
+    for answer in (here, there):
+        assert answer.json["found"] == 0
+    assert [(each["overrides"], each["digests"], each["complaint"]) for each in there.json["trials"]] == [
+        (each["overrides"], each["digests"], each["complaint"]) for each in here.json["trials"]
+    ]
+    assert there.json["sentences"] == here.json["sentences"]
 
 
 def test_a_worker_that_dies_costs_its_points_only(

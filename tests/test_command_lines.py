@@ -19,6 +19,7 @@ PATHS = [
     *(
         "small.toml",
         "sweep.toml",
+        "tune.toml",
         "there",
         "nowhere",
         "new/there",
@@ -68,7 +69,9 @@ AMOUNTS = (
 )
 VALUES: dict[str, Sequence[str]] = {
     **dict.fromkeys(("--out", "--store", "-o", "--output", "--files"), PATHS),
-    **dict.fromkeys(("--seed", "--seeds", "--threads", "--jobs", "--priorities", "--flow"), NUMBERS),
+    **dict.fromkeys(
+        ("--seed", "--seeds", "--trials", "--threads", "--jobs", "--priorities", "--flow"), NUMBERS
+    ),
     **dict.fromkeys(
         ("--rate", "--distance", "--buffer", "--drain", "--mtu", "--hysteresis", "--response"), AMOUNTS
     ),
@@ -95,6 +98,7 @@ OWN: dict[str, Sequence[str]] = {
     "show": ("--set", "--seed", "-o", "--json"),
     "compare": ("--set", "--seeds", "--threads", "--figure", "--transport", "--class", "--json"),
     "sweep": ("--jobs", "--out", "--store", "--json"),
+    "tune": ("--trials", "--set", "--jobs", "--out", "--store", "--json"),
     "paper": ("--jobs", "--out", "--store", "--list", "--json"),
     "report": ("-o", "--output", "--figure", "--transport", "--class"),
     "plot": ("--kind", "-o", "--output", "--columns", "--label", "--figure"),
@@ -120,6 +124,7 @@ FILES = {
     "show": ("small.toml", "small.toml", *PATHS),
     "compare": PATHS,
     "sweep": ("sweep.toml", *PATHS),
+    "tune": ("tune.toml", *PATHS),
     "report": PATHS,
     "plot": PATHS,
     "export perfetto": PATHS,
@@ -164,6 +169,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder / "sweep.toml", quick)
     with (folder / "sweep.toml").open("a") as file:
         file.write("[sweep]\nseed = [1, 2]\n")
+    written(folder / "tune.toml", quick)
+    with (folder / "tune.toml").open("a") as file:
+        file.write("[tune]\nobjective = { rtt_mean_us = 'lower' }\ntrials = 3\nseeds = 1\nconfirm = 2\n")
+        file.write("range.transport.bulk.ai = [0.5, 1.0, 2.0]\n")
     (folder / "bytes.bin").write_bytes(bytes(range(256)) * 4)
     (folder / "flows.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 2000\n")
     (folder / "empty").mkdir()

@@ -24,6 +24,7 @@ def test_help_lists_every_command(clearway: Clearway) -> None:
         "show",
         "compare",
         "sweep",
+        "tune",
         "paper",
         "plan",
         "plot",

@@ -18,6 +18,7 @@ from clearway.cli import COMMANDS
 from clearway.paper import papers, reading
 from clearway.sweeps import sweep
 from clearway.testbed.hosts import hosts_in, names_of
+from clearway.tuning import file as tune_file
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
@@ -100,6 +101,9 @@ def test_toml_can_be_run(block: Block, workspace: Path) -> None:
     bases = [base for start, base in COMPLETED.items() if block.text.startswith(start)]
     text = block.text.replace(IMAGINED, 'protocol = "reno"')
     whole = documents.text_of(merged(bases[0], documents.parse(text, block.place))) if bases else text
+    if "\n[tune]\n" in whole:
+        assert tune_file.read(whole).parameters
+        return
     assert _clearway.load_text(whole, block.place, workspace).duration_us > 0
 
 
@@ -132,7 +136,14 @@ def commands() -> Iterator[Block]:
 
 
 def test_there_are_commands() -> None:
-    assert {command.text.split()[1] for command in commands()} >= {"run", "compare", "sweep", "paper", "plan"}
+    assert {command.text.split()[1] for command in commands()} >= {
+        "run",
+        "compare",
+        "sweep",
+        "tune",
+        "paper",
+        "plan",
+    }
 
 
 @by_place(list(commands()))
@@ -147,6 +158,8 @@ def test_commands_are_there(block: Block) -> None:
         sets = [(key, value) for key, _, value in (each.partition("=") for each in options["sets"] or [])]
         file = ROOT / options["file"]
         assert _clearway.load(file, sets) if name == "run" else sweep.plan(file, sets).points
+    if name == "tune" and "scenarios" in str(options["file"]):
+        assert tune_file.read(ROOT / options["file"]).parameters
     if name == "paper":
         assert reading.experiments(papers.paper_named(options["name"]), options["figures"] or [], full=False)
 

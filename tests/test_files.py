@@ -154,7 +154,7 @@ def test_the_claims_of_a_paper(kind: Callable[[Path], None], workspace: Path) ->
 
 
 @everything
-@pytest.mark.parametrize("command", ["run", "compare", "sweep"])
+@pytest.mark.parametrize("command", ["run", "compare", "sweep", "tune"])
 def test_a_scenario(command: str, kind: Callable[[Path], None], clearway: Clearway, workspace: Path) -> None:
     if (command, kind) == ("compare", folder):
         pytest.skip("a directory is a run's there")

@@ -115,10 +115,10 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "a rate": (LINKS.replace("100Gbps", "100Gbit", 1), ":3: rate: found 100Gbit", "write it: 100Gbps"),
     "a delay": (LINKS.replace("1000ns", "1000nm", 1), ":3: delay: found 1000nm", "write it: 1000ns"),
     "a node too many": (LINKS.replace("1 2 100", "1 3 100"), ":4: node: found 3, expected", "correct"),
-    "a host with two links": (
-        "4 2 3\n2 3\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n",
-        ":4: host 1: has 2 links",
-        "leave one link",
+    "a host without a link": (
+        "4 2 2\n2 3\n0 2 1Gbps 1us 0\n2 3 1Gbps 1us 0\n",
+        ":1: host 1: has no link",
+        "give it one",
     ),
     "hosts that are joined": (
         "3 1 1\n2\n0 1 1Gbps 1us 0\n",

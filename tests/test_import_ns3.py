@@ -71,6 +71,56 @@ def test_a_topology_has_the_links_of_the_file(clearway: Clearway) -> None:
     assert [roles.count(role) for role in ("tor", "aggregation", "spine")] == [8, 8, 4]
 
 
+TWO_HOMES = """7 4 9
+3 4 5 6
+0 3 25Gbps 1us 0
+0 4 25Gbps 1us 0
+1 3 25Gbps 1us 0
+1 4 25Gbps 1us 0.001
+2 5 25Gbps 1us 0
+3 6 25Gbps 1us 0
+4 6 25Gbps 1us 0
+5 6 25Gbps 1us 0
+5 6 25Gbps 1us 0
+"""
+"""Two hosts with links to both of two leaves; the last two links are beside each other."""
+
+
+def test_hosts_with_links_to_several_switches(clearway: Clearway, workspace: Path) -> None:
+    (workspace / "two.txt").write_text(TWO_HOMES)
+    (workspace / "flow.txt").write_text("2\n0 2 3 100 200000 2\n1 0 3 100 200000 2\n")
+    said = imported(clearway, "two.txt", "flow.txt")
+    assert (said["hosts"], said["switches"], said["links"]) == (3, 4, 8)
+    ends = [link["ends"] for link in topology()["link"]]
+    assert [each for each in ends if "host1" in each] == [["host1", "switch3"], ["host1", "switch4"]]
+    assert any("2 hosts with links to several switches" in each for each in said["not_carried_over"])
+    assert [(fault["kind"], fault["link"]) for fault in scenario()["fault"]] == [("loss", "host1-switch4")]
+    assert runs(clearway, "1ms")["summary"]["completed"] == 2
+
+
+def test_one_of_several_links_of_a_host_fails(clearway: Clearway, workspace: Path) -> None:
+    """Under flow control and marks as well, whose thresholds the config gives by the rate of a port."""
+    (workspace / "two.txt").write_text(TWO_HOMES)
+    (workspace / "flow.txt").write_text("2\n0 2 3 100 200000 2\n1 0 3 100 200000 2\n")
+    config = CONFIG.read_text().splitlines()
+    named = {
+        "TOPOLOGY_FILE": "two.txt",
+        "FLOW_FILE": "flow.txt",
+        "LINK_DOWN": "10 1 4",
+        "KMAX_MAP": "2 25000000000 400 50000000000 800",
+        "KMIN_MAP": "2 25000000000 100 50000000000 200",
+        "PMAX_MAP": "2 25000000000 0.2 50000000000 0.2",
+    }
+    left = [line for line in config if (line.split() or [""])[0] not in named]
+    (workspace / "config.txt").write_text(
+        "\n".join([*left, *(f"{key} {value}" for key, value in named.items())])
+    )
+    imported(clearway, "config.txt")
+    downs = [fault for fault in scenario()["fault"] if fault["kind"] == "down"]
+    assert [fault["link"] for fault in downs] == ["host1-switch4"]
+    assert runs(clearway, "1ms")["summary"]["completed"] >= 1
+
+
 def test_flows_of_five_fields(clearway: Clearway) -> None:
     imported(clearway, FAT_TREE, CONWEAVE / "config" / "flow.txt")
     assert trace()[:2] == [("731ns", 0, 17, "64000B"), ("1904ns", 21, 4, "1200B")]

@@ -8,8 +8,9 @@ from typing import Any
 import clearway as cw
 import pytest
 from clearway import documents
-from clearway.sweeps.axes import axes_of
+from clearway.sweeps.axes import axes_of, dotted
 from clearway.sweeps.frontier import Frontier
+from clearway.tuning.space import KEYS, parameter
 
 from tools.site import commands, keys, links, scenario
 from tools.site.stage import SECTIONS, BrokenLinksError, Stage
@@ -142,7 +143,9 @@ def test_choices_that_do_not_depend_on_each_other() -> None:
 
 def test_sweeps_have_an_example() -> None:
     index = scenario.pages(cw.schema())["scenario/index.md"]
-    (example,) = re.findall(r"^```toml\n(.*?)^```$", index, re.MULTILINE | re.DOTALL)
+    example, tuned = re.findall(r"^```toml\n(.*?)^```$", index, re.MULTILINE | re.DOTALL)
+    ranges = documents.parse(tuned, "example")["tune"]["range"]
+    assert [parameter(key, value, key).key for key, value in dotted(ranges, KEYS)] == list(ranges)
     table = documents.parse(example, "example")["sweep"]
     assert len(axes_of(table, lambda key: key)) == 5
     assert Frontier.of(table["frontier"], "frontier").decide == "rtt_p99_us"

@@ -17,7 +17,16 @@ from clearway.cli import COMMANDS, app
 
 from tests.conftest import Clearway
 
-LARGE = ("numpy", "pandas", "polars", "pyarrow", "clearway.runs", "clearway.paper", "clearway.sweeps")
+LARGE = (
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "optuna",
+    "clearway.runs",
+    "clearway.paper",
+    "clearway.sweeps",
+)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "compare": ("compare", "there", "there"),
     "report": ("report", "there", "-o", "r.html"),
     "sweep": ("sweep", "sweep.toml"),
+    "tune": ("tune", "tune.toml"),
     "list": ("paper", "swift", "--list"),
     "plan": ("plan", "dci-buffer", "--rate", "400Gbps", "--distance", "80km"),
 }
@@ -47,6 +48,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written(folder / "sweep.toml", {**named, "record": {}})
     with (folder / "sweep.toml").open("a") as file:
         file.write("[sweep]\nseed = [1, 2]\n'transport.bulk.base_target' = ['15us', '25us']\n")
+    written(folder / "tune.toml", {**named, "record": {}})
+    with (folder / "tune.toml").open("a") as file:
+        file.write("[tune]\nobjective.rtt_mean_us = 'lower'\ntrials = 2\nseeds = 1\nconfirm = 2\n")
+        file.write("range.transport.bulk.ai = [0.5, 1.0, 2.0]\n")
     (folder / "flows.cm").write_text("Nodes 4\nConnections 1\n0->1 start 0 size 2000\n")
     assert finished(child("run", "small.toml", "--out", "there", cwd=folder)).status == 0
     return folder

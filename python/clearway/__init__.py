@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from clearway.sweeping import sweep
     from clearway.sweeps.sweep import Sweep
     from clearway.target_planning import plan_target_delay
+    from clearway.tuning.api import tune
+    from clearway.tuning.tuning import Tuning
 
     __version__ = VERSION
 else:
@@ -52,6 +54,8 @@ _EXPORTS = {
     "clearway.sweeping": ["sweep"],
     "clearway.sweeps.sweep": ["Sweep"],
     "clearway.target_planning": ["plan_target_delay"],
+    "clearway.tuning.api": ["tune"],
+    "clearway.tuning.tuning": ["Tuning"],
 }
 
 __all__ = [
@@ -64,6 +68,7 @@ __all__ = [
     "Seeds",
     "Standstill",
     "Sweep",
+    "Tuning",
     "__version__",
     "compare",
     "dci_buffer",
@@ -74,4 +79,5 @@ __all__ = [
     "schema",
     "show",
     "sweep",
+    "tune",
 ]

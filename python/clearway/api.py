@@ -32,6 +32,8 @@ Progress = Callable[[float, float, int], bool | None]
 __all__ = ["compare", "load_run", "run", "schema"]
 
 _LINE = re.compile(r"^(\s*)scenario:\d+: ", re.MULTILINE)
+_MANY = ("sweep", "tune")
+"""The tables that make many runs of a scenario, as the commands that take them are called."""
 _ITEMS = "a Run, Seeds, a run directory, or a scenario: "
 
 
@@ -160,7 +162,7 @@ def load_scenario(
     try:
         return _clearway.load(source, sets, seed)
     except _clearway.ScenarioError:
-        _refuse_sweep(source)
+        _refuse_many(source)
         raise
 
 
@@ -192,18 +194,20 @@ def check_readable(path: Path) -> None:
         raise ClearwayError(f"{path}: cannot be read: {reason(error)}", "check its permissions") from error
 
 
-def _refuse_sweep(path: Path) -> None:
-    """Raise what a person can act on if this is a file for `clearway sweep`."""
+def _refuse_many(path: Path) -> None:
+    """Raise what a person can act on if this is a file for `clearway sweep` or `clearway tune`."""
     try:
         text = documents.read_text(path)
-        is_sweep = "sweep" in text and "sweep" in documents.parse(text, str(path))
+        document = documents.parse(text, str(path)) if any(name in text for name in _MANY) else {}
     except ClearwayError:
         return  # what the simulator said of it is as good
-    if is_sweep:
-        header = documents.without_table(text, "sweep")[1] or documents.line_of(text, "sweep")
-        raise ClearwayError(
-            f"{path}:{header}: sweep: is many runs, expected a scenario of one", f"clearway sweep {path}"
-        )
+    for name in _MANY:
+        if name in document:
+            header = documents.without_table(text, name)[1] or documents.line_of(text, name)
+            raise ClearwayError(
+                f"{path}:{header}: {name}: is many runs, expected a scenario of one",
+                f"clearway {name} {path}",
+            )
 
 
 def sets_of(sets: Sets | None) -> list[Override]:

@@ -88,22 +88,22 @@ def sets(found: object) -> Mapping[str, Any]:
 
 def seed(found: object) -> int | None:
     """Take the root of all randomness; None is that of the scenario."""
-    return None if found is None else _whole("seed", found, 0, LARGEST_SEED, "that of the scenario")
+    return None if found is None else whole("seed", found, 0, LARGEST_SEED, "that of the scenario")
 
 
 def seeds(found: object) -> int:
     """Take the number of seeds that a scenario is run with."""
-    return _whole("seeds", found, 1, MOST_SEEDS, "one run with the seed of the scenario")
+    return whole("seeds", found, 1, MOST_SEEDS, "one run with the seed of the scenario")
 
 
 def threads(found: object) -> int | None:
     """Take the number of threads of a run; None is as many as it is worth."""
-    return None if found is None else _whole("threads", found, 1, MOST_THREADS, "as many as the run is worth")
+    return None if found is None else whole("threads", found, 1, MOST_THREADS, "as many as the run is worth")
 
 
 def jobs(found: object) -> int | None:
     """Take the number of runs at once; None is one a core."""
-    return None if found is None else _whole("jobs", found, 1, MOST_JOBS, "one a core")
+    return None if found is None else whole("jobs", found, 1, MOST_JOBS, "one a core")
 
 
 def flag(name: str, found: object) -> bool:
@@ -127,9 +127,10 @@ def address(name: str, found: object) -> str | None:
     return None if found is None else text(name, found)
 
 
-def _whole(name: str, found: Any, least: int, most: int, without: str) -> int:
-    whole = isinstance(found, int) or _is_of_numpy(found, "integer")
-    if isinstance(found, bool) or not whole or not least <= found <= most:
+def whole(name: str, found: Any, least: int, most: int, without: str) -> int:
+    """Take a whole number within bounds; `without` says what it is where the argument is left out."""
+    is_whole = isinstance(found, int) or _is_of_numpy(found, "integer")
+    if isinstance(found, bool) or not is_whole or not least <= found <= most:
         expected = f"a whole number from {least} to {most:,}"
         raise ClearwayError(
             f"{name}: found {_shown(found)}, expected {expected}", f"leave it out for {without}"

@@ -28,6 +28,7 @@ COMMANDS = {
     "sweep": (
         r"Run a scenario at every point of its \[sweep] table; write a table and a page. Can be interrupted."
     ),
+    "tune": r"Search the ranges of a \[tune] table for good values; test them on other seeds. Needs Optuna.",
     "paper": "Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted.",
     "why": "Say what a flow of a run waited for. The run is simulated again for it.",
     "report": "Write one self-contained HTML page about one run or several.",

@@ -183,6 +183,19 @@ def with_values(document: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
     return changed
 
 
+def value_at(document: Any, dotted: str) -> Any:
+    """Return what a document has at a dotted key; None if there is nothing."""
+    for name, number in _STEP.findall(dotted):
+        step = int(number) if number else name
+        if isinstance(document, Mapping):
+            document = document.get(step)
+        elif isinstance(document, list) and isinstance(step, int) and step < len(document):
+            document = document[step]
+        else:
+            return None
+    return document
+
+
 def without_table(text: str, name: str) -> tuple[str, int]:
     """Blank a top-level table and its sub-tables, so that all other lines keep their numbers.
 

@@ -9,11 +9,16 @@ from clearway import _clearway
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a scenario, with the table of axes that `clearway sweep` reads beside it."""
+    """Return the JSON Schema of a scenario, with the tables of `clearway sweep` and `clearway tune`."""
     value = json.loads(_clearway.schema())
     assert isinstance(value, dict)
     value["properties"]["sweep"] = {
         "description": "Axes for clearway sweep: keys of the scenario, dotted, and the values they take.",
+        "type": "object",
+        "x-unit": "axes",
+    }
+    value["properties"]["tune"] = {
+        "description": "What clearway tune searches for: an objective, limits, and the keys that may change.",
         "type": "object",
         "x-unit": "axes",
     }

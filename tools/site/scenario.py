@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from clearway import sweeps
+from clearway import sweeps, tuning
 
 from tools.site.keys import Key, Schema, Table, tables
 
@@ -78,14 +79,26 @@ def _index(every: Sequence[Table], grouped: Mapping[str, Sequence[Table]]) -> st
             anchor = f"#{re.sub(r'[^a-z_]', '', table.path.lower())}" if len(group) > 1 else ""
             named = f"`{table.path}`" if table.path else "top of the file"
             lines.append(f"| [{named}]({name}.md{anchor}) | {_one_line(table)} |")
-    lines += ["", *_sweep(), "", "```{toctree}", ":hidden:", "", *grouped, "```", ""]
+    lines += [
+        "",
+        *_table_of("sweep", sweeps),
+        "",
+        *_table_of("tune", tuning),
+        "",
+        "```{toctree}",
+        ":hidden:",
+        "",
+        *grouped,
+        "```",
+        "",
+    ]
     return "\n".join(lines)
 
 
-def _sweep() -> Iterator[str]:
-    """Yield what a `[sweep]` table says, with the example of the package that reads it."""
-    first, *others = (inspect.getdoc(sweeps) or "").split("\n\n")
-    yield from ["## `[sweep]`", "", first, "", "```toml"]
+def _table_of(name: str, package: ModuleType) -> Iterator[str]:
+    """Yield what a table of many runs says, with the example of the package that reads it."""
+    first, *others = (inspect.getdoc(package) or "").split("\n\n")
+    yield from [f"## `[{name}]`", "", first, "", "```toml"]
     yield "\n\n".join(part for part in others if part.startswith("["))
     yield "```"
 

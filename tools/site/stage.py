@@ -28,6 +28,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "fastpass",
         "three_systems",
         "cluster",
+        "tuning",
         "plots",
         "host",
         "testbed",

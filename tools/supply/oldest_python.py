@@ -28,7 +28,7 @@ _FILES = (
         "statistics",
         "store",
     ),
-    *("streams", "sweep_page", "tables", "notebooks", "first_run"),
+    *("streams", "sweep_page", "tables", "notebooks", "first_run", "tune", "tune_chance", "tune_errors"),
 )
 _LEFT_OUT = {
     # No process can be called with a zero byte; the path type of older versions of typer fails on it.

@@ -38,6 +38,9 @@ _ADDRESS = re.compile(r"[a-z]+://\S+")
 # without it says is that it has none.
 _BUILD = "__import__('clearway.sweeps.points', fromlist=['build']).build()"
 _RUN = "__import__('clearway.cluster.worker', fromlist=['run']).run(text, files)"
+_KINDS: Mapping[str | None, type[Exception]] = {
+    kind.__name__: kind for kind in (_clearway.LosslessDrop, _clearway.Standstill)
+}
 _SAME = "install the wheel that this machine has on all workers (docs/CLUSTER.md)"
 
 
@@ -161,7 +164,7 @@ class Cluster:
 
     def _unpacked(self, point: Point, result: Mapping[str, Any]) -> Run | BaseException:
         if "failed" in result:
-            return ClearwayError(result["failed"])
+            return _KINDS.get(result.get("kind"), ClearwayError)(result["failed"])
         if "build" in result:
             return ClusterError(f"{self._address}: a worker has {_described(result['build'])}", _SAME)
         return Run.of(point.scenario, Outcome(**result))

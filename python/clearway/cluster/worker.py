@@ -31,6 +31,8 @@ def run(text: str, files: Mapping[str, bytes]) -> dict[str, Any]:
         raise
     except MemoryError:
         return {"failed": "out of memory"}
+    except (_clearway.LosslessDrop, _clearway.Standstill) as error:
+        return {"failed": str(error), "kind": type(error).__name__}
     except BaseException as error:  # a panic of the simulator is no Exception
         return {"failed": str(error) or type(error).__name__}
 

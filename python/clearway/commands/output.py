@@ -17,6 +17,11 @@ class Output:
         self._exact = out is not None
         directory.check_writable(self._target, exact=self._exact)
 
+    @property
+    def target(self) -> Path:
+        """Where it is to be; a number may be added to its name."""
+        return self._target
+
     def write(self, fill: Callable[[Path], object]) -> Path:
         """Have the directory filled; return where it is, beside the target if that was taken meanwhile."""
         with directory.Staging(self._target, exact=self._exact) as staging:

@@ -315,7 +315,7 @@ def _check(source: Source, tree: Tree, podsize: int, tiers: list[Tier]) -> None:
             "make Nodes a multiple of Podsize, and Podsize of Radix_Down; with two tiers there is one pod",
         )
     if tree.bundles[0] > 1:
-        refuse(0, "bundle", "hosts have one link", "remove it")
+        refuse(0, "bundle", "hosts have one link, in htsim as well", "remove it")
     for tier in range(1, tree.tiers):
         if tree.up[tier - 1] % tree.bundles[tier]:
             refuse(

@@ -7,7 +7,7 @@ nodes, rate, delay, error rate. What follows the last link is not read, as there
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from clearway.importing import units
@@ -148,7 +148,7 @@ def _network(source: Source, count: int, switches: set[int], rows: Sequence[_Row
         shape=_star(hosts, switches, links),
         hosts=hosts,
     )
-    network.lost += remarks
+    network.lost += [*remarks, *_with_several(hosts, links)]
     if any(link.delay == 1 for link in links):
         network.assumed.append("links without a delay have 1 ps, the shortest there is")
     if any(number != place for number, place in hosts.items()):
@@ -169,13 +169,22 @@ def _check(source: Source, count: int, switches: set[int], rows: Sequence[_Row])
             raise source.error(
                 row.line, f"link: joins the hosts {first} and {second}", "put a switch between them"
             )
-    for host in (i for i in range(count) if i not in switches and degree[i] != 1):
-        line = next((row.line for row in rows if host in row.ends), 1)
+    for host in (i for i in range(count) if i not in switches and not degree[i]):
         raise source.error(
-            line,
-            f"host {host}: has {degree[host]} links, and a host here has one",
-            "leave one link, or name it among the switches in line 2",
+            1, f"host {host}: has no link", "give it one, or name it among the switches in line 2"
         )
+
+
+def _with_several(hosts: Collection[int], links: Sequence[Link]) -> list[str]:
+    """Say of hosts with links to several switches what differs: each is a card of its own in ns-3."""
+    degree = Counter(end for link in links for end in link.ends if end in hosts)
+    several = [host for host, count in degree.items() if count > 1]
+    if not several:
+        return []
+    return [
+        f"{counted(hosts=len(several))} with links to several switches, each sending at the rate of all of "
+        "them: here a host sends as fast as its fastest link, and spreads flows over them by their hash"
+    ]
 
 
 def _links(rows: Sequence[_Row]) -> tuple[list[Link], list[str]]:

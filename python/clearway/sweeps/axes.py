@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ def axes_of(table: Mapping[str, Any], where: Where) -> list[Axis]:
     """Read the axes of a table; there is at least one, and they have no more points than are allowed."""
     axes = [
         Axis((key,), [(entry,) for entry in ranges.values(value, where(key))])
-        for key, value in _dotted({key: value for key, value in table.items() if key not in _RESERVED})
+        for key, value in dotted({key: value for key, value in table.items() if key not in _RESERVED})
     ]
     axes += _zipped(table.get("zip", []), where)
     axes = [Axis(axis.keys, _distinct(axis.values)) for axis in axes]
@@ -77,7 +77,7 @@ def _zipped(groups: Any, where: Where) -> Iterator[Axis]:
     if not isinstance(groups, list) or not all(isinstance(group, Mapping) for group in groups):
         raise ClearwayError(f"{where('zip')}: expected tables, each with its header [[sweep.zip]]")
     for group in groups:
-        columns = {key: ranges.values(value, where(key)) for key, value in _dotted(group)}
+        columns = {key: ranges.values(value, where(key)) for key, value in dotted(group)}
         lengths = {key: len(values) for key, values in columns.items()}
         if len(set(lengths.values())) != 1:
             counts = ", ".join(f"{key} {length}" for key, length in lengths.items())
@@ -88,11 +88,16 @@ def _zipped(groups: Any, where: Where) -> Iterator[Axis]:
         yield Axis(tuple(columns), list(zip(*columns.values(), strict=True)))
 
 
-def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys and values: TOML reads a dotted key without quotes as nested tables."""
+def dotted(
+    table: Mapping[str, Any], ends: Collection[str] = ranges.KEYS, prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys and values: TOML reads a dotted key without quotes as nested tables.
+
+    A table with one of the keys in `ends` is a value.
+    """
     for key, value in table.items():
         path = f"{prefix}.{key}" if prefix else key
-        if isinstance(value, Mapping) and not set(value) & ranges.KEYS:
-            yield from _dotted(value, path)
+        if isinstance(value, Mapping) and not set(value) & set(ends):
+            yield from dotted(value, ends, path)
         else:
             yield path, value

@@ -59,7 +59,7 @@ def _chart(
     for label, (colour, chosen) in groups.items():
         if chosen:
             order = sorted(chosen, key=lambda index: rows[index][x])
-            xs = _apart([rows[index][x] for index in order])
+            xs = apart([rows[index][x] for index in order])
             ys = np.array([rows[index][y] for index in order], dtype=float)
             low, high = ends_of(ys, [half_widths[index].get(y) for index in order] if half_widths else [])
             shown = [texts[index] for index in order]
@@ -86,7 +86,7 @@ def _chart(
     )
 
 
-def _apart(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def apart(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Part equal values, by less than the page takes for a difference: a line has one point at each x."""
     seen: set[float] = set()
     apart = []

@@ -39,6 +39,18 @@ class Made:
     """How many of these were there but damaged."""
 
 
+@dataclass(frozen=True)
+class Tried:
+    """What `try_points` did: as `Made`, with what became of each point by its key."""
+
+    runs: Mapping[str, Run]
+    failures: Mapping[str, BaseException]
+    """What went wrong with those that have no run, in the order in which it did."""
+    found: int
+    run: int
+    damaged: int
+
+
 def run_points(
     points: Sequence[Point],
     store: Store,
@@ -53,11 +65,32 @@ def run_points(
     it. (Bad input fails earlier, where the scenario is loaded.) Raises `PointsInterrupted` on Ctrl-C. With a
     `cluster` they run there; what measures time still runs on this machine, as it is kept by machine.
     """
-    store.remove_left()
+    tried = try_points(points, store, jobs=jobs, watch=watch, cluster=cluster)
     keys = [point.key for point in points]
+    if tried.failures:
+        key, first = next(iter(tried.failures.items()))
+        more = f" (and {len(tried.failures) - 1} more)" if len(tried.failures) > 1 else ""
+        raise ClearwayError(
+            f"{points[keys.index(key)].label}: failed: {said_of(first)}{more}",
+            f"the other runs are finished and kept in {store.path}",
+        ) from first
+    return Made([tried.runs[key] for key in keys], tried.found, tried.run, tried.damaged)
+
+
+def try_points(
+    points: Sequence[Point],
+    store: Store,
+    *,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+    cluster: Cluster | None = None,
+) -> Tried:
+    """Run the points that the store does not have, as `run_points`; return what went wrong with any."""
+    store.remove_left()
     by_key: dict[str, Run] = {}
     missing: dict[str, Point] = {}
-    for key, point in zip(keys, points, strict=True):
+    for point in points:
+        key = point.key
         if key in by_key or key in missing:
             continue
         if (run := store.find(key)) is not None:
@@ -65,11 +98,17 @@ def run_points(
         else:
             missing[key] = point
     found = len(by_key)
+    failures: dict[str, BaseException] = {}
     if missing:
         directory.check_writable(store.path / next(iter(missing)), exact=False, option="--store")
-        _run_missing(missing, by_key, store, jobs, watch, cluster)
+        failures = _run_missing(missing, by_key, store, jobs, watch, cluster)
     damaged = sum(key in store.damaged for key in missing)
-    return Made([by_key[key] for key in keys], found, len(missing), damaged)
+    return Tried(by_key, failures, found, len(missing), damaged)
+
+
+def said_of(failure: BaseException) -> str:
+    """Say what went wrong with a point."""
+    return "out of memory" if isinstance(failure, MemoryError) else str(failure) or type(failure).__name__
 
 
 def _run_missing(
@@ -79,13 +118,13 @@ def _run_missing(
     jobs: int | None,
     watch: Watch | None,
     cluster: Cluster | None,
-) -> None:
-    failures: list[tuple[Point, BaseException]] = []
+) -> dict[str, BaseException]:
+    failures: dict[str, BaseException] = {}
 
     def make(keys: Sequence[str], jobs: int | None, cluster: Cluster | None = None) -> None:
         def keep(index: int, outcome: Run | BaseException) -> None:
             if isinstance(outcome, BaseException):
-                failures.append((missing[keys[index]], outcome))
+                failures[keys[index]] = outcome
             else:
                 with stops.put_off():
                     by_key[keys[index]] = store.save(keys[index], outcome, missing[keys[index]].keep)
@@ -107,11 +146,4 @@ def _run_missing(
             f"interrupted: {len(by_key)} of {len(by_key) + left} runs are finished and kept in {store.path}; "
             "the same command goes on from there"
         ) from error
-    if failures:
-        point, first = failures[0]
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        what = "out of memory" if isinstance(first, MemoryError) else str(first) or type(first).__name__
-        raise ClearwayError(
-            f"{point.label}: failed: {what}{more}",
-            f"the other runs are finished and kept in {store.path}",
-        ) from first
+    return failures

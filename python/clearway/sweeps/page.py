@@ -83,7 +83,7 @@ def _frontier_section(
     sheet: Sheet, combinations: Sequence[Combination], columns: Sequence[str], frontier: Frontier
 ) -> str:
     rows = [each.means for each in combinations]
-    labels = {name: _axis_label(name, "bytes") for name in frontier.objectives}
+    labels = {name: axis_label(name, "bytes") for name in frontier.objectives}
     points = [label_of(each.overrides) for each in combinations]
     standing = Standing.of(frontier, [each.known for each in combinations], frontier.recommended(rows))
     words = frontier.in_words(points, rows, standing.in_words(frontier, points))
@@ -141,10 +141,10 @@ def over_axis(axis: str, figure: str, combinations: Sequence[Combination], over:
     ys = [of.mean for series in groups.values() for of in series.values()]
     left = f" The first {_MOST_LINES} of {len(groups)} lines." if len(groups) > _MOST_LINES else ""
     return Chart(
-        _title(figure),
+        title_of(figure),
         f"Over {axis}{over}.{left}{_bounds(figure, combinations)}",
         f"{axis} ({_UNITS[unit]})" if unit else axis,
-        _axis_label(figure),
+        axis_label(figure),
         lines,
         "No point has it.",
         log_x=bool(every) and min(every) > 0 and max(every) > 20 * min(every),
@@ -175,7 +175,7 @@ def _bounds(figure: str, combinations: Sequence[Combination]) -> str:
 def bars_of(figure: str, combinations: Sequence[Combination], over: str) -> Bars:
     """Draw a figure of each combination as a bar, where no axis is of numbers."""
     return Bars(
-        _title(figure),
+        title_of(figure),
         f"By combination{over}.{_bounds(figure, combinations)}",
         [
             Bar(
@@ -215,11 +215,19 @@ def _table_section(
     return f"<section><h2>Points</h2>{table(heads, rows)}{note}</section>"
 
 
-def _title(figure: str) -> str:
+def title_of(figure: str) -> str:
+    """Return a figure's name as a title."""
     name = name_of(figure)
     return name[0].upper() + name[1:]
 
 
-def _axis_label(name: str, of_bytes: str = "kB") -> str:
+def unit_of(value: Any) -> str:
+    """Return the unit of an axis for a value of a scenario; nothing for a plain number, or for none."""
+    found = quantity(value)
+    return "" if found is None else _UNITS[found.unit]
+
+
+def axis_label(name: str, of_bytes: str = "kB") -> str:
+    """Return a figure's name with its unit, for an axis."""
     unit = {"time": "us", "bytes": of_bytes, "rate": "Gb/s", "share": "share"}.get(described(name).kind, "")
     return f"{name_of(name)} ({unit})" if unit else name_of(name)

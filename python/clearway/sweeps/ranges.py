@@ -35,9 +35,9 @@ def _range(table: Mapping[str, Any], where: str) -> list[Any]:
     how = [name for name in ("step", "factor") if name in table]
     if set(table) - KEYS or "from" not in table or "to" not in table or len(how) != 1:
         raise ClearwayError(f"{where}: expected from, to, and either step or factor")
-    first, unit = _number(table["from"], where)
-    last = _in_unit(table["to"], unit, where)
-    by = _in_unit(table[how[0]], "" if how == ["factor"] else unit, where)
+    first, unit = number_of(table["from"], where)
+    last = in_unit(table["to"], unit, where)
+    by = in_unit(table[how[0]], "" if how == ["factor"] else unit, where)
     geometric = how == ["factor"]
     if (geometric and (by <= 1 or first <= 0)) or (not geometric and by <= 0) or last < first:
         raise ClearwayError(f"{where}: expected from below to, a step above 0 or a factor above 1")
@@ -53,7 +53,7 @@ def _range(table: Mapping[str, Any], where: str) -> list[Any]:
     return [f"{entry:.12g}{unit}" if unit else entry for entry in entries]
 
 
-def _number(value: Any, where: str) -> tuple[float, str]:
+def number_of(value: Any, where: str) -> tuple[float, str]:
     """Read a number and its unit, which may be empty."""
     match = _NUMBER_AND_UNIT.fullmatch(str(value))
     if isinstance(value, bool) or match is None:
@@ -61,9 +61,9 @@ def _number(value: Any, where: str) -> tuple[float, str]:
     return float(match[1]), match[2]
 
 
-def _in_unit(value: Any, unit: str, where: str) -> float:
+def in_unit(value: Any, unit: str, where: str) -> float:
     """Read a number in the unit of the range's first value."""
-    number, own = _number(value, where)
+    number, own = number_of(value, where)
     if own == unit:
         return number
     here, there = quantity(f"1{unit}"), quantity(f"1{own}")
