@@ -159,6 +159,16 @@ pub trait CongestionControl: Clone {
         true
     }
 
+    /// Returns whether a lost packet may be sent again on that leave. Where it may not, new packets go ahead of it.
+    #[inline]
+    fn may_send_again(&self, _shared: &Self::Shared) -> bool {
+        true
+    }
+
+    /// The application has more to send after all that it had offered before was sent once.
+    #[inline]
+    fn on_more(&mut self, _shared: &Self::Shared) {}
+
     /// What a packet that has just left asks the receiver for, when the sender has this to send beside it and `senders` flows of
     /// its host, itself among them, are ready to send. Panics where no receiver
     /// [grants credit](crate::transport::Scheme::pull_terms).

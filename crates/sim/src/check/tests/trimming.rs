@@ -19,7 +19,7 @@ fn defaults_are_those_of_htsim() {
         panic!("a port that cuts packets");
     };
     let (room, size, header_room) = (Bytes::new(100_000), Bytes::new(64), Bytes::new(200_000));
-    assert_eq!(trimming, Trimming { room, size, header_room, tail: 0.5 });
+    assert_eq!(trimming, Trimming { room, size, header_room, tail: 0.5, headers_first: None });
     let Buffer::PerPort(_) = good(&switch("overflow = \"drop\"")).switches.tor.buffer else {
         panic!("a port that drops packets");
     };
@@ -36,6 +36,7 @@ fn bad_values_are_answered() {
         ),
         ("overflow = \"trim\"\ntrim_tail = 1.5", "trim_tail"),
         ("overflow = \"trim\"\ntrim_size = \"0B\"", "trim_size"),
+        ("overflow = \"trim\"\ntrim_headers_first = 0", "trim_headers_first"),
         (
             "overflow = \"trim\"\nsharing = \"shared\"",
             "switch.default.overflow: applies only with sharing = \"port\"",
