@@ -158,3 +158,32 @@ impl Scheduler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADERS: usize = 2;
+    const RULES: [Rule; 3] =
+        [Rule { level: 1, weight: 1 }, Rule { level: 2, weight: 1 }, Rule { level: 0, weight: 1 }];
+
+    /// What is served in turn while these wait.
+    fn served<const N: usize>(scheduler: &mut Scheduler, waiting: ClassSet) -> [usize; N] {
+        [(); N].map(|()| {
+            let class = scheduler.choose(&RULES, waiting).expect("a class waits");
+            scheduler.serve(&RULES, class, 100);
+            class
+        })
+    }
+
+    #[test]
+    fn another_level_goes_after_so_many_of_the_first() {
+        let all = only(0) | only(1) | only(HEADERS);
+        let mut scheduler = Scheduler::new(&RULES).yielding_after(2);
+        assert_eq!(served(&mut scheduler, all), [HEADERS, HEADERS, 0, HEADERS, HEADERS, 0, HEADERS]);
+        // Those that go while no other waits do not count.
+        assert_eq!(served(&mut scheduler, only(HEADERS)), [HEADERS; 3]);
+        assert_eq!(served(&mut scheduler, only(1) | only(HEADERS)), [HEADERS, HEADERS, 1]);
+        assert_eq!(served(&mut Scheduler::new(&RULES), all), [HEADERS; 9]);
+    }
+}

@@ -68,6 +68,8 @@ pub const FEATURES: &[Feature] = &[
     ("nscc", |case| protocol(case, "nscc")),
     ("rccc", |case| protocol(case, "rccc")),
     ("nscc_rccc", |case| protocol(case, "nscc_rccc")),
+    ("ndp", |case| protocol(case, "ndp")),
+    ("headers first", |case| case.any("switch", |s| s.gives("trim_headers_first"))),
     ("packets on several paths", |case| case.any("transport", |t| t.gives("spray"))),
     ("paths by reps", |case| case.any("transport", |t| t.says("spray", "reps"))),
     ("paths that are drawn", |case| case.any("transport", |t| t.gives("paths"))),

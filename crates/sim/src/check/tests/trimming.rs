@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clearway_proto::units::Bytes;
 
-use super::fixture::{good, said, with, SMALL};
+use super::fixture::{good, read, said, with, SMALL};
 use crate::model::{Buffer, Trimming};
 
 fn switch(keys: &str) -> String {
@@ -103,4 +103,15 @@ fn headers_need_a_queue_beside_those_of_classes() {
     good(&of(15, "overflow = \"trim\""));
     let said = said(&of(16, "overflow = \"trim\""));
     assert!(said.contains("has queues for 15 beside that of headers"), "{said}");
+}
+
+#[test]
+fn ndp_without_trimming_is_remarked_upon() {
+    let of = |switch: &str| {
+        let text = format!("{}[switch.default]\n{switch}\n", with(SMALL, "\"none\"", "\"ndp\""));
+        read(&text).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    let said = of("buffer = \"12kB\"");
+    assert!(said.len() == 1 && said[0].starts_with("transport.a.protocol: \"ndp\" pushes a window"), "{said:?}");
+    assert_eq!(of("buffer = \"12kB\"\noverflow = \"trim\"\ntrim_headers_first = 10"), [""; 0]);
 }
