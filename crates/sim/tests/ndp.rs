@@ -66,7 +66,8 @@ fn a_window_below_the_bandwidth_delay_product_leaves_once_a_round_trip() {
 }
 
 /// §6.2, figure 20: the last flow of an incast ends within 2 % of N times its size at the rate of the link. Nothing is lost, so no timer
-/// runs out; all that is cut is sent again once, as from the second round trip on packets come at the rate of the link.
+/// runs out that waits for as long as headers do of which ten go before a packet, 10 ms for those of 432 windows; and whatever is cut is
+/// sent again once.
 #[test]
 fn an_incast_ends_when_the_receivers_link_has_carried_it() {
     for (senders, packets) in [(8, 30), (8, 300), (100, 15), (432, 30)] {
@@ -75,7 +76,7 @@ fn an_incast_ends_when_the_receivers_link_has_carried_it() {
         let outcome = run(&text);
         let best = f64::from(senders * packets + 1) * PACKET_US + 2.0;
         let ratio = last(&outcome) / best;
-        assert!((1.0..1.05).contains(&ratio), "{senders} of {packets}: {ratio}");
+        assert!((1.0..1.02).contains(&ratio), "{senders} of {packets}: {ratio}");
         assert_eq!((figure(&outcome, "drops"), figure(&outcome, "timeouts_whole")), (0.0, 0.0), "{senders}");
         let trims = figure(&outcome, "trims");
         assert!(trims > 0.0 && figure(&outcome, "retransmissions") == trims, "{senders}: {trims}");
@@ -90,7 +91,7 @@ fn an_incast_that_loses_headers_ends_as_soon() {
     let outcome = run(&star(433, "", &incast(30)));
     assert!(figure(&outcome, "drops") > 1000.0 && figure(&outcome, "timeouts_whole") > 0.0);
     let ratio = last(&outcome) / (f64::from(432 * 30 + 1) * PACKET_US + 2.0);
-    assert!((1.0..1.05).contains(&ratio), "{ratio}");
+    assert!((1.0..1.02).contains(&ratio), "{ratio}");
 }
 
 /// §6.1, figure 14: a permutation fills 92 % of a fat tree of 432 hosts; §6.2 has 98 % of one of 128, which is this one.
@@ -112,8 +113,8 @@ fn senders_that_are_slow_waste_no_pulls() {
                    [[traffic]]\npattern = 'incast'\nfrom = [5]\nto = 4\nbytes = '60MB'\n";
     let outcome = run(&star(6, "", traffic));
     let times = floats(&outcome, "flows", "fct_us");
-    let bytes = floats(&outcome, "flows", "bytes");
-    let rates: Vec<f64> = times.iter().zip(&bytes).map(|(time, bytes)| bytes * 8e-3 / time).collect();
+    let bytes = integers(&outcome, "flows", "bytes");
+    let rates: Vec<f64> = times.iter().zip(bytes).map(|(time, &bytes)| bytes as f64 * 8e-3 / time).collect();
     assert!(rates[..4].iter().all(|rate| (2.3..2.6).contains(rate)), "{rates:?}");
     assert!((7.3..7.7).contains(&rates[4]), "{rates:?}");
 }
