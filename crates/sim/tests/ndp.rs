@@ -46,10 +46,7 @@ fn alone_a_flow_takes_its_size_and_half_a_round_trip() {
         assert_eq!(picoseconds(&outcome, "flows", "fct_us"), picoseconds(&run(&free), "flows", "fct_us"));
         let expected = 1001.0 * PACKET_US + 2.0;
         assert!((last(&outcome) - expected).abs() < 0.001, "{} of {expected}", last(&outcome));
-        assert_eq!(
-            (figure(&outcome, "trims"), integers(&outcome, "flows", "retransmissions")),
-            (0.0, vec![0])
-        );
+        assert_eq!((figure(&outcome, "trims"), figure(&outcome, "retransmissions")), (0.0, 0.0));
     }
 }
 
@@ -71,9 +68,8 @@ fn a_window_below_the_bandwidth_delay_product_leaves_once_a_round_trip() {
 #[test]
 fn an_incast_ends_when_the_receivers_link_has_carried_it() {
     for (senders, packets) in [(8, 30), (8, 300), (100, 15), (432, 30)] {
-        let text =
-            star(senders + 1, "", &incast(packets)).replace("trim_room = \"72kB\"", "trim_room = \"10MB\"");
-        let outcome = run(&text);
+        let text = star(senders + 1, "rto = \"20ms\"", &incast(packets));
+        let outcome = run(&text.replace("trim_room = \"72kB\"", "trim_room = \"10MB\""));
         let best = f64::from(senders * packets + 1) * PACKET_US + 2.0;
         let ratio = last(&outcome) / best;
         assert!((1.0..1.02).contains(&ratio), "{senders} of {packets}: {ratio}");
@@ -109,9 +105,11 @@ fn a_permutation_fills_the_fat_tree() {
 /// from A have equal parts, and F has what A leaves.
 #[test]
 fn senders_that_are_slow_waste_no_pulls() {
-    let traffic = "[[traffic]]\npattern = 'all_to_all'\nfrom = [0]\nto = [1, 2, 3, 4]\nbytes = '20MB'\n\
-                   [[traffic]]\npattern = 'incast'\nfrom = [5]\nto = 4\nbytes = '60MB'\n";
-    let outcome = run(&star(6, "", traffic));
+    let flow = |from: u32, to: u32, bytes: &str| {
+        format!("[[traffic]]\npattern = 'incast'\nfrom = [{from}]\nto = {to}\nbytes = '{bytes}'\n")
+    };
+    let [b, c, d, e] = [1, 2, 3, 4].map(|to| flow(0, to, "20MB"));
+    let outcome = run(&star(6, "", &format!("{b}{c}{d}{e}{}", flow(5, 4, "60MB"))));
     let times = floats(&outcome, "flows", "fct_us");
     let bytes = integers(&outcome, "flows", "bytes");
     let rates: Vec<f64> = times.iter().zip(bytes).map(|(time, &bytes)| bytes as f64 * 8e-3 / time).collect();
@@ -136,7 +134,7 @@ fn lost_packets_headers_and_pulls_are_made_good() {
     let losses = "[[fault]]\nkind = 'loss'\nlink = 'h0-tor0'\nprobability = 0.01\n";
     let outcome = run(&star(17, "", &format!("{}{losses}", incast(100))));
     assert_eq!(figure(&outcome, "completed"), 16.0);
-    assert!(figure(&outcome, "fault_losses") > 50.0 && figure(&outcome, "timeouts_whole") > 0.0);
+    assert!(figure(&outcome, "fault_losses") > 20.0 && figure(&outcome, "timeouts_whole") > 0.0);
     let best = 1600.0 * PACKET_US;
     assert!(last(&outcome) < 1.5 * best + 10_000.0, "{} of {best}", last(&outcome));
 }
@@ -150,9 +148,9 @@ fn flows_end_when_links_die() {
         let outcome = run(&fat_tree(4, "100ms", &format!("{flow}{fault}")));
         assert_eq!(figure(&outcome, "completed"), 1.0, "{link}");
         let best = 1008.0 * PACKET_US + 2000.0;
-        assert!((best - 10.0..best + 15_000.0).contains(&last(&outcome)), "{link}: {}", last(&outcome));
+        assert!((best - 100.0..best + 3000.0).contains(&last(&outcome)), "{link}: {}", last(&outcome));
     }
-    let dead = "[routing]\nreaction = '1ms'\n[[fault]]\nkind = 'down'\nlink = 'tor0-agg0'\nat = '500us'\n";
+    let dead = "[routing]\ndetect = '1ms'\nconverge = '2ms'\n[[fault]]\nkind = 'down'\nlink = 'tor0-agg0'\nat = '500us'\n";
     let everybody = "[[traffic]]\npattern = 'permutation'\nbytes = '3MB'\n";
     let outcome = run(&fat_tree(4, "100ms", &format!("{everybody}{dead}")));
     assert_eq!(figure(&outcome, "completed"), 16.0);

@@ -70,7 +70,7 @@ pub enum Notice {
     },
     /// The receiver, or the network, says that the flow's packets meet congestion (a congestion notification packet).
     Congestion,
-    /// The receiver has granted this much credit since the flow began, in quanta of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM).
+    /// The receiver has granted this much credit since the flow began, in the quanta of [`PullTerms`](super::PullTerms).
     Pull(u64),
     /// From now on the flow's packets have timeslots of their own (Fastpass).
     Scheduled,

@@ -112,6 +112,9 @@ fn ndp_without_trimming_is_remarked_upon() {
         read(&text).unwrap_or_else(|error| panic!("{error}")).warnings
     };
     let said = of("buffer = \"12kB\"");
-    assert!(said.len() == 1 && said[0].starts_with("transport.a.protocol: \"ndp\" pushes a window"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].starts_with("transport.a.protocol: \"ndp\" pushes a window"),
+        "{said:?}"
+    );
     assert_eq!(of("buffer = \"12kB\"\noverflow = \"trim\"\ntrim_headers_first = 10"), [""; 0]);
 }
