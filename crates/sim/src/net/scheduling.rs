@@ -12,8 +12,8 @@
 //! NIC learns only when it asks the flow. While two classes of a level wait, what they have sent over any time, in
 //! bytes by weight, differs by at most a longest frame of each (theorem 1).
 //!
-//! A port that trims may have its headers, which are the first level, let a frame of the others go after so many
-//! ([`Scheduler::yielding_after`]): NDP's weighted round robin, 10 headers to a packet (Handley et al., SIGCOMM 2017, section 3.1).
+//! A port that trims may have its headers, which are the first level, let a frame of the others go after a number
+//! of them ([`Scheduler::yielding_after`]): NDP's weighted round robin, 10 headers to a packet (Handley et al., SIGCOMM 2017, section 3.1).
 //!
 //! Tags are kept at the heads of queues only, and given when the port next decides instead of when a frame comes:
 //! between two decisions v does not change, and behind a frame of its own class a frame's start is that one's finish.
@@ -113,7 +113,7 @@ impl Scheduler {
         each(waiting).min_by_key(|&class| (rules[class].level, self.classes[class].start, class))
     }
 
-    /// Those of another level than 0, or all of them where there are no others.
+    /// The waiting classes of another level than 0, or all of them where there are no others.
     #[cold]
     fn without_first(&self, rules: &[Rule], waiting: ClassSet) -> ClassSet {
         let others =

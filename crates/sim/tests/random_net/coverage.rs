@@ -180,8 +180,11 @@ const APART: &[&[&str]] = &[&["star", "dumbbell", "leaf_spine", "fat_tree", "dat
 const APART_FROM: &[(&[&str], &[&str])] = &[
     (&["star"], &["links of different rates", "remote targets", "several arbiters"]),
     (&["paths by queues"], &["routing", "dead node"]),
-    (&["trimming"], &["static pfc", "dynamic pfc", "pfc_unsent", "lossless and lossy classes"]),
-    (&["trimming"], &["relays", "relay_safety", "relay_virtual_queue", "bypass"]),
+    (
+        &["trimming", "headers first"],
+        &["static pfc", "dynamic pfc", "pfc_unsent", "lossless and lossy classes"],
+    ),
+    (&["trimming", "headers first"], &["relays", "relay_safety", "relay_virtual_queue", "bypass"]),
     (&["fat_tree"], &["links of different rates"]),
     (&["datacenters", "topology file", "relays", "bypass", "relay_safety", "relay_virtual_queue"], FASTPASS),
     (

@@ -101,7 +101,7 @@ pub fn draw_credit(dice: &mut Dice, world: &World, tables: &mut [Table]) {
     }
 }
 
-/// Puts NDP in the place of NSCC or RCCC in some scenarios, and lets switches that cut packets let one go after so many headers. It
+/// Puts NDP in the place of NSCC or RCCC in some scenarios, and lets switches that cut packets let one go after a few headers. It
 /// came later and has dice of its own.
 pub fn draw_ndp(dice: &mut Dice, world: &World, tables: &mut [Table]) {
     let trims = |table: &Table| table.says("overflow", "trim");
