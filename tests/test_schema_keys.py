@@ -138,7 +138,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
-    **{key: {"overflow": "trim"} for key in ("trim_size", "trim_room", "trim_tail")},
+    **{key: {"overflow": "trim"} for key in ("trim_size", "trim_room", "trim_tail", "trim_headers_first")},
     "ecn_threshold": ECN[1],
     "ecn_mark_at": ECN[1],
     "ecn_min": ECN[2],

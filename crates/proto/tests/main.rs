@@ -19,6 +19,7 @@ mod header;
 mod hooks;
 mod hpcc;
 mod isolator;
+mod ndp;
 mod network;
 mod nscc;
 mod rate_control;

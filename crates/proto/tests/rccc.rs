@@ -124,7 +124,7 @@ fn beside_nscc_no_more_is_asked_for_than_the_window_has_room_for() {
     run(&nscc, &script(1));
 }
 
-const TERMS: PullTerms = PullTerms { each: 16, ahead: 20, quantum: Span::from_ns(10) };
+const TERMS: PullTerms = PullTerms { each: 16, ahead: 20, by_arrival: false, quantum: Span::from_ns(10) };
 
 fn at(ns: u64) -> Time {
     Time::ZERO + Span::from_ns(ns)
@@ -195,7 +195,10 @@ fn a_flow_that_has_to_send_again_is_told_again_what_it_was_granted() {
 fn terms_are_those_of_htsim() {
     let path = Path::new(Bytes::new(4150), Rate::from_gbps(100)).with_header(Bytes::new(64));
     let terms = RcccParams::default().pull_terms(path, Rate::from_gbps(100)).expect("it grants credit");
-    assert_eq!(terms, PullTerms { each: 64, ahead: 225_000 / 256, quantum: Span::from_ps(20_686) });
+    assert_eq!(
+        terms,
+        PullTerms { each: 64, ahead: 225_000 / 256, by_arrival: false, quantum: Span::from_ps(20_686) }
+    );
     assert_eq!(NsccParams::default().pull_terms(path, Rate::from_gbps(100)), None);
     let control = Credited::<NoControl>::new(&RcccParams::default().shared(path));
     assert_eq!(control.credit().left(), 225_000);

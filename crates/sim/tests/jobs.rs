@@ -281,7 +281,7 @@ fn random_jobs_end_or_say_why_not_and_lose_no_byte() {
     for seed in 0..seeds() {
         let mut dice = Stream::new(seed, Entity::TrafficTable, 0);
         let goal = random_goal(&mut dice);
-        let protocol = ["none", "swift", "dctcp", "roce", "nscc"][dice.below(5) as usize];
+        let protocol = ["none", "swift", "dctcp", "roce", "nscc", "ndp"][dice.below(6) as usize];
         let placement = ["packed", "round_robin", "random"][dice.below(3) as usize];
         let local = ["", "local_rate = '400Gbps'\n"][dice.below(2) as usize];
         let iterations = 1 + dice.below(4);

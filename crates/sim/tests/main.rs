@@ -29,6 +29,7 @@ mod jobs;
 mod kinds_of_host;
 mod long_links;
 mod lossless;
+mod ndp;
 mod operations;
 mod paths;
 mod pfc;

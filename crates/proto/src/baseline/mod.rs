@@ -4,6 +4,7 @@ pub mod cubic;
 pub mod dctcp;
 pub mod gcn;
 pub mod go_back_n;
+pub mod ndp;
 pub mod none;
 pub mod rdma;
 pub mod reno;

@@ -70,7 +70,7 @@ pub enum Notice {
     },
     /// The receiver, or the network, says that the flow's packets meet congestion (a congestion notification packet).
     Congestion,
-    /// The receiver has granted this much credit since the flow began, in quanta of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM).
+    /// The receiver has granted this much credit since the flow began, in the quanta of [`PullTerms`](super::PullTerms).
     Pull(u64),
     /// From now on the flow's packets have timeslots of their own (Fastpass).
     Scheduled,
@@ -158,6 +158,16 @@ pub trait CongestionControl: Clone {
     fn may_send(&self, _shared: &Self::Shared) -> bool {
         true
     }
+
+    /// Returns whether a lost packet may be sent again on that leave. Where it may not, new packets go ahead of it.
+    #[inline]
+    fn may_send_again(&self, _shared: &Self::Shared) -> bool {
+        true
+    }
+
+    /// The application has more to send after all that it had offered before was sent once.
+    #[inline]
+    fn on_more(&mut self, _shared: &Self::Shared) {}
 
     /// What a packet that has just left asks the receiver for, when the sender has this to send beside it and `senders` flows of
     /// its host, itself among them, are ready to send. Panics where no receiver

@@ -41,7 +41,8 @@ pub struct Ack {
 /// What a data packet asks its receiver for, where the receiver grants the credit on which packets leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Credit up to which the sender has a use for more, counted from the flow's beginning in quanta of [`CREDIT_QUANTUM`].
+    /// Credit up to which the sender has a use for more, counted from the flow's beginning in the quanta of
+    /// [`PullTerms`](super::PullTerms).
     pub target: u64,
     /// The sender has waited in vain: the receiver is to say again how much it has granted.
     pub again: bool,

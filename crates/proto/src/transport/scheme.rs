@@ -51,10 +51,15 @@ impl Path {
 /// How the receiver of a flow grants credit for packets that are to come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PullTerms {
-    /// The most credit that is granted at a time, in quanta of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM).
+    /// The most credit that is granted at a time, in quanta: of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM), or of a packet where
+    /// it is granted by arrival.
     pub each: u64,
-    /// How much more than the sender asked for it may be granted while no flow asks for any, in quanta.
+    /// How much more than the sender asked for it may be granted while no flow asks for any, in quanta. Nothing where it is granted
+    /// by arrival.
     pub ahead: u64,
+    /// Each packet that arrives, whole or cut to its header, brings one quantum, if the sender has a use for it. Otherwise all that
+    /// the sender asked for is granted.
+    pub by_arrival: bool,
     /// The time for which the NIC grants no more after a quantum.
     pub quantum: Span,
 }

@@ -149,6 +149,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
         let waiting = self.rare.as_ref().and_then(|rare| rare.messages.offered());
         let message = Boundary::new(bytes.get(), waiting.unwrap_or(self.end), self.common.mtu);
         if self.next == self.end {
+            self.control.on_more(&self.common.control);
             self.begin(message);
             self.look_around();
         } else {
@@ -164,6 +165,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// The application has data without end.
     pub fn handle_endless(&mut self) {
         if self.next == self.end {
+            self.control.on_more(&self.common.control);
             self.begin(Boundary { end: u32::MAX, tail: 0 });
         } else if self.end != u32::MAX {
             self.rare().messages.set_endless(true);

@@ -43,6 +43,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
         warnings.extend(endpoint_target_below_service(scenario, i));
     }
     warnings.extend(spray_taken_for_loss(scenario));
+    warnings.extend(pulled_over_switches_that_drop(scenario));
     warnings.extend(unread_clocks(scenario));
     warnings.extend(arbiter_warnings::of(scenario));
     warnings.extend(probes_that_load(scenario));
@@ -236,6 +237,17 @@ fn spray_taken_for_loss(scenario: &Scenario) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Warns of NDP where no switch tells its receivers of what it has no room for.
+fn pulled_over_switches_that_drop(scenario: &Scenario) -> Option<String> {
+    let ndp = |transport: &&Transport| matches!(transport.protocol, Protocol::Ndp(_));
+    let transport = scenario.transports.iter().find(ndp).filter(|_| !scenario.switches.any_trimming())?;
+    Some(format!(
+        "transport.{}.protocol: \"ndp\" pushes a window into whatever queue there is, and no switch trims what finds no room: each loss \
+         waits for a timer; set overflow = \"trim\" in [switch.default], and buffer to eight packets",
+        transport.name
+    ))
 }
 
 /// Warns of clocks that are wrong and that nothing reads.

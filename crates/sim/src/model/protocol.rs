@@ -29,6 +29,8 @@ macro_rules! for_each_scheme {
             Rccc(clearway_proto::baseline::uec::RcccParams) =
                 "rccc", "RCCC as uet-htsim has it: packets leave on credit that the receiver's NIC grants to its flows in turn, a little below its rate";
             NsccRccc(clearway_proto::baseline::uec::NsccRcccParams) = "nscc_rccc", "NSCC's window and RCCC's credit together";
+            Ndp(clearway_proto::baseline::ndp::NdpParams) =
+                "ndp", "NDP (SIGCOMM 2017): a first window is pushed, and the receiver pulls the rest at the rate of its link, for switches that trim";
         }
     };
 }

@@ -157,6 +157,8 @@ pub struct Trimming {
     pub header_room: Bytes,
     /// Probability that the last packet that waits is cut instead of the one that comes; in [0, 1].
     pub tail: f64,
+    /// Headers after which a packet goes while both wait, above zero; none where headers always go first.
+    pub headers_first: Option<u32>,
 }
 
 /// When a queue marks frames as having met congestion. What is compared is the queue's length where it is looked at,

@@ -12,6 +12,9 @@
 //! NIC learns only when it asks the flow. While two classes of a level wait, what they have sent over any time, in
 //! bytes by weight, differs by at most a longest frame of each (theorem 1).
 //!
+//! A port that trims may have its headers, which are the first level, let a frame of the others go after a number
+//! of them ([`Scheduler::yielding_after`]): NDP's weighted round robin, 10 headers to a packet (Handley et al., SIGCOMM 2017, section 3.1).
+//!
 //! Tags are kept at the heads of queues only, and given when the port next decides instead of when a frame comes:
 //! between two decisions v does not change, and behind a frame of its own class a frame's start is that one's finish.
 
@@ -58,6 +61,10 @@ pub struct Scheduler {
     tagged: ClassSet,
     /// Level of the frame sent last.
     last: u8,
+    /// Frames of level 0 that have gone since one of another level went or none of these waited; counted up to `most_first`.
+    first: u32,
+    /// Frames of level 0 after which one of another level goes, if any waits; `u32::MAX` where level 0 always goes first.
+    most_first: u32,
 }
 
 /// The tags of a class, in virtual time.
@@ -86,14 +93,36 @@ impl Scheduler {
             levels: vec![Level::default(); levels],
             tagged: 0,
             last: 0,
+            first: 0,
+            most_first: u32::MAX,
         }
+    }
+
+    /// The scheduler, where after this many frames of level 0 one of another level goes if any waits.
+    #[must_use]
+    pub fn yielding_after(self, frames: u32) -> Scheduler {
+        Scheduler { most_first: frames, ..self }
     }
 
     /// The class to serve of those that wait; `None` where none waits. To be asked when a transmission has ended, and
     /// then as often as one likes until [`Self::serve`] says what was sent.
     pub fn choose(&mut self, rules: &[Rule], waiting: ClassSet) -> Option<usize> {
         self.tag(rules, waiting);
+        let waiting =
+            if self.first == self.most_first { self.without_first(rules, waiting) } else { waiting };
         each(waiting).min_by_key(|&class| (rules[class].level, self.classes[class].start, class))
+    }
+
+    /// The waiting classes of another level than 0, or all of them where there are no others.
+    #[cold]
+    fn without_first(&self, rules: &[Rule], waiting: ClassSet) -> ClassSet {
+        let others =
+            each(waiting).filter(|&class| rules[class].level > 0).fold(0, |set, class| set | only(class));
+        if others == 0 {
+            waiting
+        } else {
+            others
+        }
     }
 
     /// Gives start tags to those who have begun to wait since the last decision.
@@ -123,5 +152,38 @@ impl Scheduler {
         level.finish = level.finish.max(tags.finish);
         self.tagged &= !only(class);
         self.last = rule.level;
+        if self.most_first != u32::MAX {
+            let others_wait = rule.level == 0 && self.tagged & !only(class) != 0;
+            self.first = if others_wait { (self.first + 1).min(self.most_first) } else { 0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADERS: usize = 2;
+    const RULES: [Rule; 3] =
+        [Rule { level: 1, weight: 1 }, Rule { level: 2, weight: 1 }, Rule { level: 0, weight: 1 }];
+
+    /// What is served in turn while these wait.
+    fn served<const N: usize>(scheduler: &mut Scheduler, waiting: ClassSet) -> [usize; N] {
+        [(); N].map(|()| {
+            let class = scheduler.choose(&RULES, waiting).expect("a class waits");
+            scheduler.serve(&RULES, class, 100);
+            class
+        })
+    }
+
+    #[test]
+    fn another_level_goes_after_so_many_of_the_first() {
+        let all = only(0) | only(1) | only(HEADERS);
+        let mut scheduler = Scheduler::new(&RULES).yielding_after(2);
+        assert_eq!(served(&mut scheduler, all), [HEADERS, HEADERS, 0, HEADERS, HEADERS, 0, HEADERS]);
+        // Those that go while no other waits do not count.
+        assert_eq!(served(&mut scheduler, only(HEADERS)), [HEADERS; 3]);
+        assert_eq!(served(&mut scheduler, only(1) | only(HEADERS)), [HEADERS, HEADERS, 1]);
+        assert_eq!(served(&mut Scheduler::new(&RULES), all), [HEADERS; 9]);
     }
 }

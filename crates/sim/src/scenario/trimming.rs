@@ -27,5 +27,7 @@ pub(super) fn read(r: &mut Section, room: Bytes) -> Option<Trimming> {
     let header_room = r.get(&header_room.or_as(Bytes::new(room.get() * 2), "twice buffer"));
     let doc = "Probability that the last packet that waits is cut instead of the one that comes.";
     let tail = r.get(&Key::new("trim_tail", doc, 0.0..=1.0).or(TAIL));
-    Some(Trimming { room, size, header_room, tail })
+    let doc = "Headers after which a packet that waits goes: weighted round robin, 10 in NDP.";
+    let headers_first = r.optional(&Key::new("trim_headers_first", doc, 1..=1000), "headers always go first");
+    Some(Trimming { room, size, header_room, tail, headers_first })
 }

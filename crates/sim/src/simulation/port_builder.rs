@@ -201,7 +201,9 @@ impl<'a> PortBuilder<'a> {
             // Headers are marked nowhere.
             markings.push(Marking::NONE);
         }
-        let mut rules = Rules::new(Scheduler::new(&self.classes), markings, memory);
+        let scheduler = Scheduler::new(&self.classes)
+            .yielding_after(trimming.and_then(|of| of.headers_first).unwrap_or(u32::MAX));
+        let mut rules = Rules::new(scheduler, markings, memory);
         if let Some(windows) = faults {
             let stream = Stream::new(self.scenario.seed, Entity::LinkLoss, u64::from(link));
             rules.set_loss(Loss { windows: windows.clone(), stream });

@@ -68,6 +68,8 @@ pub const FEATURES: &[Feature] = &[
     ("nscc", |case| protocol(case, "nscc")),
     ("rccc", |case| protocol(case, "rccc")),
     ("nscc_rccc", |case| protocol(case, "nscc_rccc")),
+    ("ndp", |case| protocol(case, "ndp")),
+    ("headers first", |case| case.any("switch", |s| s.gives("trim_headers_first"))),
     ("packets on several paths", |case| case.any("transport", |t| t.gives("spray"))),
     ("paths by reps", |case| case.any("transport", |t| t.says("spray", "reps"))),
     ("paths that are drawn", |case| case.any("transport", |t| t.gives("paths"))),
@@ -178,8 +180,11 @@ const APART: &[&[&str]] = &[&["star", "dumbbell", "leaf_spine", "fat_tree", "dat
 const APART_FROM: &[(&[&str], &[&str])] = &[
     (&["star"], &["links of different rates", "remote targets", "several arbiters"]),
     (&["paths by queues"], &["routing", "dead node"]),
-    (&["trimming"], &["static pfc", "dynamic pfc", "pfc_unsent", "lossless and lossy classes"]),
-    (&["trimming"], &["relays", "relay_safety", "relay_virtual_queue", "bypass"]),
+    (
+        &["trimming", "headers first"],
+        &["static pfc", "dynamic pfc", "pfc_unsent", "lossless and lossy classes"],
+    ),
+    (&["trimming", "headers first"], &["relays", "relay_safety", "relay_virtual_queue", "bypass"]),
     (&["fat_tree"], &["links of different rates"]),
     (&["datacenters", "topology file", "relays", "bypass", "relay_safety", "relay_virtual_queue"], FASTPASS),
     (

@@ -4,11 +4,9 @@
 //! A new flow has credit for one and a half bandwidth-delay products, on trust: that keeps its NIC busy until its receiver has
 //! answered. With the first answer what is left of it is void, and from then on packets leave on what the receiver has granted.
 
+use super::waiting::Waiting;
 use crate::transport::{Ask, Backlog, CREDIT_QUANTUM};
 use crate::units::{Span, Time};
-
-/// How often the wait for credit is doubled while no answer comes.
-const MOST_DOUBLINGS: u32 = 6;
 
 /// What flows of one transport on such paths share of RCCC.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,31 +30,19 @@ pub struct Credit {
     granted: u64,
     /// The credit is the first one, on trust (`_speculating`).
     on_trust: bool,
-    /// A packet may leave without credit.
-    may_ask: bool,
-    /// Times that the flow has waited in vain since the last grant.
-    unanswered: u32,
-    /// When the flow will have waited in vain.
-    deadline: Time,
+    waiting: Waiting,
 }
 
 impl Credit {
     /// The credit of a new flow (`startConnection`).
     pub fn new(terms: &CreditTerms) -> Credit {
-        Credit {
-            left: terms.most,
-            granted: 0,
-            on_trust: true,
-            may_ask: false,
-            unanswered: 0,
-            deadline: Time::NEVER,
-        }
+        Credit { left: terms.most, granted: 0, on_trust: true, waiting: Waiting::NOT }
     }
 
     /// Returns whether a packet may leave: there is any credit at all, or the flow has waited in vain (`can_send_RCCC`).
     #[inline]
     pub fn may_send(&self) -> bool {
-        self.left > 0 || self.may_ask
+        self.left > 0 || self.waiting.may_ask()
     }
 
     /// Bytes that may be sent yet, below zero when the last packet took more than there was.
@@ -67,8 +53,7 @@ impl Credit {
     /// A packet with this many bytes of payload leaves (`spendCredit`).
     pub fn handle_sent(&mut self, terms: &CreditTerms, now: Time, payload: u32) {
         self.left -= i64::from(payload) + terms.header;
-        self.may_ask = false;
-        self.wait(terms, now);
+        self.waiting.handle_sent(self.left > 0, now, terms.timeout);
     }
 
     /// The receiver has answered in any way, or has not for long: credit on trust is void (`stopSpeculating`).
@@ -76,7 +61,7 @@ impl Credit {
         if self.on_trust {
             self.on_trust = false;
             self.left = self.left.min(0);
-            self.wait(terms, now);
+            self.waiting.wait(false, now, terms.timeout);
         }
     }
 
@@ -88,36 +73,26 @@ impl Credit {
         self.granted += more;
         self.left =
             self.left.saturating_add_unsigned(more.saturating_mul(CREDIT_QUANTUM.get())).min(terms.most);
-        (self.unanswered, self.deadline) = (0, Time::NEVER);
-        self.wait(terms, now);
+        self.waiting.handle_grant(self.left > 0, now, terms.timeout);
     }
 
     /// A packet was not acknowledged in time: what was granted for others, and what they asked for, may be lost too.
     pub fn handle_loss(&mut self, terms: &CreditTerms, now: Time) {
         self.stop_trusting(terms, now);
-        self.unanswered += 1;
+        self.waiting.handle_loss();
     }
 
     /// When a flow without credit will have waited in vain; none while it has credit, or may send a packet without.
     pub fn poll_timer(&self) -> Option<Time> {
-        (!self.may_send()).then_some(self.deadline)
+        (!self.may_send()).then_some(self.waiting.deadline())
     }
 
     /// The flow has waited in vain, if it is time: the next packet may leave without credit, and asks again. Grants get lost with
     /// links, and a flow whose packets are all acknowledged hears of it in no other way. In htsim such a flow ends here.
     pub fn handle_timer(&mut self, now: Time) {
         if self.poll_timer().is_some_and(|at| at <= now) {
-            self.may_ask = true;
-            self.unanswered += 1;
+            self.waiting.run_out();
         }
-    }
-
-    /// Begins to wait for credit, if there is none.
-    fn wait(&mut self, terms: &CreditTerms, now: Time) {
-        self.deadline = match self.left {
-            ..=0 => now + terms.timeout * (1 << self.unanswered.min(MOST_DOUBLINGS)),
-            _ => Time::NEVER,
-        };
     }
 
     /// What the packet that has just left asks for (`computePullTarget`): credit for what there is to send, at most as much as a
@@ -125,7 +100,7 @@ impl Credit {
     ///
     /// A flow that has waited in vain does not know whether what is under way is lost, and counts it as still to be sent.
     pub fn ask(&self, terms: &CreditTerms, backlog: &Backlog, window: f64, senders: u32) -> Ask {
-        let again = self.unanswered > 0;
+        let again = self.waiting.asks_again();
         let in_doubt = if again { backlog.under_way } else { 0 };
         let full = (i64::from(backlog.lost) + i64::from(in_doubt)) * terms.frame;
         let headers = signed(backlog.fresh).saturating_mul(terms.header);

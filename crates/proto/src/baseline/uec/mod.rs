@@ -8,6 +8,7 @@ pub mod nscc;
 mod parameters;
 pub mod pull_pacer;
 pub mod rccc;
+pub(super) mod waiting;
 
 pub use parameters::NsccParams;
 pub use rccc::{NsccRcccParams, RcccParams};

@@ -4,13 +4,16 @@
 //! Flows that have asked for more than they were granted are served in turn. While there is none, those that have had all they
 //! asked for are granted some credit ahead, in turn too: with that they begin anew without waiting for a round trip, and hear of
 //! grants that were lost.
+//!
+//! NDP's pull queue (Handley et al., SIGCOMM 2017, §3.2) is the same with other terms: a packet for each that has arrived, to the flows
+//! in turn, one in the time of a packet, and nothing ahead.
 
 use std::collections::VecDeque;
 
 use super::demand::Demand;
 use crate::machine::Readiness;
 use crate::transport::{Ask, PullTerms};
-use crate::units::{Span, Time};
+use crate::units::Time;
 
 /// Quanta for which the pacer waits after a grant of nothing new, which repeats what was granted (`doNextEvent`).
 const REPEAT: u64 = 4;
@@ -92,13 +95,10 @@ impl PullPacer {
             let flow = self.ahead.pop_front().expect("there is something to grant");
             (flow, self.grant_ahead(flow))
         };
-        let quanta = if more == 0 { REPEAT } else { more };
-        self.free_at = now + self.time_of(flow) * quanta;
+        let terms = self.flows[flow as usize].demand.terms();
+        let repeat = if terms.by_arrival { 1 } else { REPEAT };
+        self.free_at = now + terms.quantum * if more == 0 { repeat } else { more };
         Pull { flow, granted }
-    }
-
-    fn time_of(&self, flow: u32) -> Span {
-        self.flows[flow as usize].demand.terms().quantum
     }
 
     fn grant(&mut self, flow: u32) -> (u64, u64) {
@@ -106,6 +106,8 @@ impl PullPacer {
         let granted = of.demand.grant();
         if of.demand.is_open() {
             self.asking.push_back(flow);
+        } else if of.demand.terms().by_arrival {
+            of.place = Place::Out;
         } else {
             of.place = Place::Ahead;
             if !std::mem::replace(&mut of.listed, true) {

@@ -72,6 +72,7 @@ impl CreditParams {
         PullTerms {
             each: each.max(1),
             ahead: self.most(base_rtt, path) / quantum,
+            by_arrival: false,
             quantum: nic.transmission(CREDIT_QUANTUM).scaled(1.0 / self.pull_rate),
         }
     }

@@ -27,7 +27,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     pub fn readiness(&self, now: Time) -> Readiness {
         let packets = self.packets();
         let fresh = self.next < self.end && self.next - self.una < self.common.reach;
-        if !fresh && packets.lost == 0 {
+        if !fresh && !self.sends_again(&packets) {
             return Readiness::Idle;
         }
         let shared = &self.common.control;
@@ -42,6 +42,12 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
             Some(gap) if self.next > 0 && now < self.last_send + gap => Readiness::At(self.last_send + gap),
             _ => Readiness::Ready,
         }
+    }
+
+    /// Returns whether the next packet is one sent again.
+    #[inline]
+    fn sends_again(&self, packets: &Packets) -> bool {
+        packets.lost > 0 && (packets.asks || self.control.may_send_again(&self.common.control))
     }
 
     /// What the packet that has just left asks the receiver for; `senders` flows of this host are ready to send, this one among
@@ -109,7 +115,7 @@ impl<C: CongestionControl, R: Recovery> Sender<C, R> {
     /// `Ready`; panics when there is nothing to send.
     #[inline(always)]
     pub fn transmit(&mut self, now: Time) -> Data {
-        let retransmit = !self.is_calm() && self.packets().lost > 0;
+        let retransmit = !self.is_calm() && self.sends_again(&self.packets());
         let (seq, (payload, last)) = if retransmit { self.retransmit() } else { self.transmit_new() };
         let data = Data { seq, payload, last, sent: now };
         self.last_send = now;

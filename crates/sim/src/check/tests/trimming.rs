@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clearway_proto::units::Bytes;
 
-use super::fixture::{good, said, with, SMALL};
+use super::fixture::{good, read, said, with, SMALL};
 use crate::model::{Buffer, Trimming};
 
 fn switch(keys: &str) -> String {
@@ -19,7 +19,7 @@ fn defaults_are_those_of_htsim() {
         panic!("a port that cuts packets");
     };
     let (room, size, header_room) = (Bytes::new(100_000), Bytes::new(64), Bytes::new(200_000));
-    assert_eq!(trimming, Trimming { room, size, header_room, tail: 0.5 });
+    assert_eq!(trimming, Trimming { room, size, header_room, tail: 0.5, headers_first: None });
     let Buffer::PerPort(_) = good(&switch("overflow = \"drop\"")).switches.tor.buffer else {
         panic!("a port that drops packets");
     };
@@ -36,6 +36,7 @@ fn bad_values_are_answered() {
         ),
         ("overflow = \"trim\"\ntrim_tail = 1.5", "trim_tail"),
         ("overflow = \"trim\"\ntrim_size = \"0B\"", "trim_size"),
+        ("overflow = \"trim\"\ntrim_headers_first = 0", "trim_headers_first"),
         (
             "overflow = \"trim\"\nsharing = \"shared\"",
             "switch.default.overflow: applies only with sharing = \"port\"",
@@ -102,4 +103,18 @@ fn headers_need_a_queue_beside_those_of_classes() {
     good(&of(15, "overflow = \"trim\""));
     let said = said(&of(16, "overflow = \"trim\""));
     assert!(said.contains("has queues for 15 beside that of headers"), "{said}");
+}
+
+#[test]
+fn ndp_without_trimming_is_remarked_upon() {
+    let of = |switch: &str| {
+        let text = format!("{}[switch.default]\n{switch}\n", with(SMALL, "\"none\"", "\"ndp\""));
+        read(&text).unwrap_or_else(|error| panic!("{error}")).warnings
+    };
+    let said = of("buffer = \"12kB\"");
+    assert!(
+        said.len() == 1 && said[0].starts_with("transport.a.protocol: \"ndp\" pushes a window"),
+        "{said:?}"
+    );
+    assert_eq!(of("buffer = \"12kB\"\noverflow = \"trim\"\ntrim_headers_first = 10"), [""; 0]);
 }

@@ -94,6 +94,7 @@ pub fn case(seed: u64) -> Case {
     uec::draw_paths(&mut Dice::new(seed.rotate_left(7) ^ 0x9a78), &mut tables);
     rdma::draw_timely(&mut Dice::new(seed.rotate_left(43) ^ 0x7131), &world, &mut tables);
     uec::draw_credit(&mut Dice::new(seed.rotate_left(47) ^ 0x0cec), &world, &mut tables);
+    uec::draw_ndp(&mut Dice::new(seed.rotate_left(59) ^ 0x0d9), &world, &mut tables);
     jobs::draw(&mut Dice::new(seed.rotate_left(53) ^ 0x10b5), &world, &mut tables);
     let topology = std::mem::take(&mut world.network.topology);
     Case { tables, topology, trace: world.trace, sizes: world.sizes }

@@ -101,6 +101,37 @@ pub fn draw_credit(dice: &mut Dice, world: &World, tables: &mut [Table]) {
     }
 }
 
+/// Puts NDP in the place of NSCC or RCCC in some scenarios, and lets switches that cut packets let one go after a few headers. It
+/// came later and has dice of its own.
+pub fn draw_ndp(dice: &mut Dice, world: &World, tables: &mut [Table]) {
+    let trims = |table: &Table| table.says("overflow", "trim");
+    for table in tables.iter_mut().filter(|table| trims(table)) {
+        if dice.percent(50) {
+            table.set("trim_headers_first", Value::Whole(dice.pick(&[1, 10, 100])));
+        }
+    }
+    let replaced =
+        |table: &Table| ["nscc", "rccc", "nscc_rccc"].iter().any(|name| table.says("protocol", name));
+    for table in tables.iter_mut().filter(|table| replaced(table)) {
+        if !dice.percent(35) {
+            continue;
+        }
+        let kept = ["header", "ack", "class", "ack_class", "spray", "paths", "reach"];
+        table.keys.retain(|(key, _)| kept.contains(&key.as_str()));
+        table.set("protocol", "ndp");
+        // A timer below the round trip sends packets again that are there.
+        let rto = dice.multiple(world.trip, &[10.0, 300.0], 1_000_000);
+        table.set("rto", Value::Time(rto.min(100_000_000_000_000)));
+        if dice.percent(60) {
+            table.set("initial_window", Value::Whole(dice.pick(&[1, 5, 64])));
+        }
+        if dice.percent(70) {
+            let time = dice.multiple(world.trip, &[0.5, 3.0, 20.0], 1_000_000);
+            table.set("pull_timeout", Value::Time(time.min(100_000_000_000_000)));
+        }
+    }
+}
+
 /// Lets switches whose ports have buffers of their own cut packets in some scenarios, where no switch pauses anybody. It came later
 /// and has dice of its own.
 pub fn draw_trimming(dice: &mut Dice, tables: &mut [Table]) {
