@@ -117,7 +117,10 @@ fn simulate(
         progress(Progress { simulated_ps, packet_hops: hops + at.packet_hops, ..at })
     };
     let (outcome, explanations) = simulate_once(&second, threads, &mut half, aim)?;
-    assert!(outcome.interrupted || outcome.digest == digest, "a second run of a scenario is not as the first");
+    assert!(
+        outcome.interrupted || outcome.digest == digest,
+        "a second run of a scenario is not as the first"
+    );
     Ok((outcome, explanations))
 }
 

@@ -22,7 +22,10 @@ fn problem(scenario: &Scenario, series: &FlowSeries, specs: &[FlowSpec]) -> Opti
             let unknown = numbers.iter().find(|&&flow| flow as usize >= specs.len())?;
             let there = match specs.len() {
                 0 => "this scenario starts no flow".into(),
-                count => format!("the {count} flows of this scenario and seed are numbered from 0 to {}", count - 1),
+                count => format!(
+                    "the {count} flows of this scenario and seed are numbered from 0 to {}",
+                    count - 1
+                ),
             };
             Some(("flows", format!("found {unknown}, but {there}")))
         }
@@ -30,7 +33,10 @@ fn problem(scenario: &Scenario, series: &FlowSeries, specs: &[FlowSpec]) -> Opti
             Some((key(&series.rule)?, "this scenario starts no flow: there is nothing to record".into()))
         }
         _ if eligible.is_empty() => {
-            let message = format!("no flow of this scenario is of {}: take another, or leave the key out", of(scenario, series));
+            let message = format!(
+                "no flow of this scenario is of {}: take another, or leave the key out",
+                of(scenario, series)
+            );
             Some((narrowed, message))
         }
         Rule::Largest(_) | Rule::Slowest(_) if !eligible.iter().any(|&flow| is_sized(specs, flow)) => {

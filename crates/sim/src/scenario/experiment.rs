@@ -75,7 +75,8 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
     };
     let at_nodes = read_at_nodes(r, &scene);
     let doc = "What is sampled; nothing by default.";
-    let record = r.table("record", doc, |r| read_record(r, transports.as_deref(), classes.as_deref())).flatten();
+    let record =
+        r.table("record", doc, |r| read_record(r, transports.as_deref(), classes.as_deref())).flatten();
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);

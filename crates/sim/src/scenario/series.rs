@@ -46,7 +46,8 @@ pub(crate) fn read(
     match (&given[..], narrowed) {
         ([], None) => r.report_missing("flows", CHOICES.into()),
         ([one, other, ..], _) => {
-            let message = format!("{one} says which flows, too: give one of the two, or the union as flows = [...]");
+            let message =
+                format!("{one} says which flows, too: give one of the two, or the union as flows = [...]");
             r.conflict(other, message);
         }
         (["flows"], Some(key)) => {
@@ -119,7 +120,9 @@ fn parse(node: &Node) -> Result<(Vec<u32>, Json), Misread> {
     let named: u64 = ranges.iter().map(|range| u64::from(range.end - range.start)).sum();
     if named > FlowSeries::MOST.into() {
         let most = FlowSeries::MOST;
-        return Err(Misread::Says(format!("names {named} flows; the most that are recorded is {most}: name fewer")));
+        return Err(Misread::Says(format!(
+            "names {named} flows; the most that are recorded is {most}: name fewer"
+        )));
     }
     let mut flows: Vec<u32> = ranges.into_iter().flatten().collect();
     flows.sort_unstable();
@@ -140,5 +143,9 @@ fn spelt(flows: &[u32]) -> Json {
             run => json!(format!("{}..{}", run[0], run[run.len() - 1] + 1)),
         })
         .collect();
-    if let [only] = &shown[..] { only.clone() } else { shown.into() }
+    if let [only] = &shown[..] {
+        only.clone()
+    } else {
+        shown.into()
+    }
 }

@@ -123,7 +123,13 @@ impl FlowSamples {
     }
 
     /// Adds a row for a flow: what it has done since the last sample.
-    fn push(&mut self, simulation: &Simulation, (now, step): (Time, Span), flow: u32, [last, done]: [Done; 2]) {
+    fn push(
+        &mut self,
+        simulation: &Simulation,
+        (now, step): (Time, Span),
+        flow: u32,
+        [last, done]: [Done; 2],
+    ) {
         let sender = &simulation.sender(flow).sender;
         let (windows, flight) = (sender.windows(), sender.flight());
         let gbps = |bytes: u64| bytes as f64 * 8.0 / step.as_secs_f64() / 1e9;

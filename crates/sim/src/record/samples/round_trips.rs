@@ -19,11 +19,7 @@ impl Times {
 
     /// These times and some others.
     pub(super) fn with(self, other: Times) -> Times {
-        Times {
-            sum: self.sum + other.sum,
-            count: self.count + other.count,
-            max: self.max.max(other.max),
-        }
+        Times { sum: self.sum + other.sum, count: self.count + other.count, max: self.max.max(other.max) }
     }
 }
 
