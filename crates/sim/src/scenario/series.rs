@@ -45,12 +45,12 @@ pub(crate) fn read(
     let narrowed = ["transport", "class"].into_iter().find(|key| r.given(key));
     match (&given[..], narrowed) {
         ([], None) => r.report_missing("flows", CHOICES.into()),
-        ([one, other, ..], _) => {
+        ([one, other, ..], _) if r.sound() => {
             let message =
                 format!("{one} says which flows, too: give one of the two, or the union as flows = [...]");
             r.conflict(other, message);
         }
-        (["flows"], Some(key)) => {
+        (["flows"], Some(key)) if r.sound() => {
             r.conflict(key, "flows says which by number, whatever carries them: give one of the two");
         }
         _ => (),
