@@ -213,7 +213,7 @@ class Run:
 
     @property
     def flows_series(self) -> Columns:
-        """Return what each flow that `[record.flows]` chooses did in each interval, while it was under way."""
+        """Return what each flow that `[record.flows]` chooses did in each interval in which it ran."""
         return self.table("flows_series")
 
     @property

@@ -1,4 +1,4 @@
-"""Jain's index over time: of goodput by flow where that is recorded, and else of the rates that flows may have.
+"""Jain's index over time: of goodput by flow where that is recorded, else of the rates they may have.
 
 Goodput by flow is in runs with `[record.flows]`. Where there is none, the index of a moment is that of what
 congestion control lets each flow send: the rate of a scheme that has one, and else its window over its
@@ -22,8 +22,8 @@ from clearway.statistics import jain_of
 
 _FLOWS = "flows_series"
 _OF_GOODPUT = (
-    "Jain's index of the payload that each recorded flow delivered. A flow counts in the intervals in which it "
-    "was under way throughout; fewer than two have no index."
+    "Jain's index of the payload that each recorded flow delivered. A flow counts in the intervals in which "
+    "it was under way throughout; fewer than two have no index."
 )
 _OF_RATES = (
     "Jain's index of what congestion control lets each flow send: its rate, or its window over its smoothed "
@@ -92,7 +92,7 @@ def _of_each_instant(rows: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats]:
 
 
 def _throughout(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Tell for each row whether its flow was under way throughout, which is not known of its first and last."""
+    """Tell for each row if its flow was under way throughout, which is not known of its first and last."""
     there = np.ones(len(rows["flow"]), bool)
     for order in (slice(None), slice(None, None, -1)):
         _, ends = np.unique(rows["flow"][order], return_index=True)
