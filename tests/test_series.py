@@ -1,6 +1,7 @@
 """`[record.flows]` and `record.classes`: which flows are recorded, what is refused, and what charts show."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def test_what_flows_delivered_adds_up(watched: Run) -> None:
 def test_a_directory_has_the_tables(clearway: Clearway, workspace: Path) -> None:
     answer = clearway("run", written(workspace / "w.toml", WATCHED), "--out", "there")
     assert answer.status == 0, answer.err
-    saved, again = cw.load("there"), cw.run(WATCHED)
+    saved, again = cw.load_run("there"), cw.run(WATCHED)
+    assert isinstance(saved, Run)
     for table in ("flows_series", "classes_series"):
         for column, values in again.table(table).items():
             assert saved.table(table)[column].tolist() == pytest.approx(values.tolist(), nan_ok=True), column
@@ -89,7 +91,7 @@ def test_flows_of_a_class_are_those_of_its_transport(two: Run) -> None:
     [
         ({"flows": [0, 4]}, r"record\.flows\.flows: found 4, but the 4 flows .* numbered from 0 to 3"),
         ({"class": "gold"}, r"record\.flows\.class: .*there is no \[class\.NAME\]"),
-        ({"transport": "bulky"}, r"record\.flows\.transport: .*expected one of bulk, did you mean bulk"),
+        ({"transport": "bulky"}, r"record\.flows\.transport: .*expected one of bulk; did you mean bulk"),
         ({}, r"record\.flows\.flows: missing, expected which flows: flows = \"0\.\.10\""),
         (
             {"first": 1, "slowest": 1},
@@ -121,9 +123,9 @@ def test_flows_that_never_end_are_not_ranked(rule: str, clearway: Clearway, work
 def test_set_takes_a_choice(small: Path, clearway: Clearway) -> None:
     answer = clearway("run", small, "--set", 'record.flows={every="50us",first=1}', "--out", "there")
     assert answer.status == 0, answer.err
-    assert set(cw.load("there").flows_series["flow"].tolist()) == {
-        int(np.argmin(cw.load("there").flows["start_us"]))
-    }
+    run = cw.load_run("there")
+    assert isinstance(run, Run)
+    assert set(run.flows_series["flow"].tolist()) == {int(np.argmin(run.flows["start_us"]))}
 
 
 def test_several_seeds_choose_their_own_flows() -> None:
@@ -146,10 +148,22 @@ def test_a_line_a_flow_has_its_rows(watched: Run) -> None:
     assert [line.label for line in goodput.lines] == [f"flow {flow:.0f}" for flow in flows]
     for chart, column in ((goodput, "goodput_gbps"), (window, "cwnd_packets"), (round_trips, "rtt_mean_us")):
         for flow, line in zip(flows, chart.lines, strict=True):
-            there = (rows["flow"] == flow) & np.isfinite(rows[column])
-            assert line.y.tolist() == pytest.approx(rows[column][there].tolist())
+            values = rows[column][rows["flow"] == flow]
+            there = np.isfinite(values)
+            assert there[1:].all(), "else there are gaps"
+            assert line.y[there].tolist() == pytest.approx(values[there].tolist())
     assert rate.lines == []
     assert "us" in round_trips.y
+
+
+def test_a_line_has_a_gap_where_nothing_came(watched: Run) -> None:
+    nan = float("nan")
+    rows = {name: np.arange(1.0, 8.0) for name in watched.flows_series}
+    rows |= {"flow": np.zeros(7), "rtt_mean_us": np.array([5.0, nan, nan, nan, 7.0, nan, nan])}
+    made_up = replace(watched, tables={**watched.tables, "flows_series": rows})
+    (line,) = of_flows([("run", Seeds([made_up]))])[3].lines
+    assert line.x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    assert line.y.tolist() == pytest.approx([5.0, 5.0, nan, nan, 7.0, 7.0, nan, nan], nan_ok=True)
 
 
 def test_many_flows_are_quantiles(two: Run) -> None:
@@ -188,14 +202,14 @@ def test_fairness_is_of_goodput_where_flows_are_recorded(two: Run) -> None:
     rows = two.flows_series
     wanted: dict[float, float] = {}
     for time in sorted(set(rows["time_us"].tolist())):
-        rates = []
+        rates: list[float] = []
         for flow in set(rows["flow"].tolist()):
             of_flow = rows["time_us"][rows["flow"] == flow]
             at = (rows["flow"] == flow) & (rows["time_us"] == time)
             if at.any() and of_flow.min() < time < of_flow.max():
                 rates.append(float(rows["goodput_gbps"][at][0]))
-        if len(rates) > 1 and sum(rates):
+        if len(rates) > 1 and sum(rates) > 0:
             wanted[time] = sum(rates) ** 2 / len(rates) / sum(rate * rate for rate in rates)
-    assert list(line.get_ydata()) == pytest.approx(list(wanted.values()))
+    assert np.asarray(line.get_ydata()).tolist() == pytest.approx(list(wanted.values()))
     assert len(wanted) > 5
     assert min(wanted.values()) < 0.99

@@ -113,9 +113,19 @@ def _by_class(groups: Labelled, column: str) -> list[Line]:
 
 
 def _some(rows: Mapping[str, NDArray[Any]], there: NDArray[Any], column: str) -> tuple[Floats, Floats]:
-    """Return the times and the values of the rows that are there and have a value."""
-    chosen = there & np.isfinite(rows[column])
-    return rows["time_us"][chosen].astype(float), rows[column][chosen].astype(float)
+    """Return the times and the values of the rows that are there; nothing if none has a value.
+
+    A line has a gap where there is no value. One behind a gap is that of its whole interval, so that a single
+    one is seen, too.
+    """
+    times, values = rows["time_us"][there].astype(float), rows[column][there].astype(float)
+    if not np.isfinite(values).any():
+        return times[:0], values[:0]
+    alone = np.flatnonzero(np.isnan(values[:-1]) & np.isfinite(values[1:]))
+    values[alone] = values[alone + 1]
+    if np.isnan(values[1:2]).any():
+        times, values = np.append(2 * times[0] - times[1], times), np.append(values[0], values)
+    return times, values
 
 
 def _line(source: Source, seeds: Sequence[tuple[Floats, Floats]], lines: int) -> list[Line]:

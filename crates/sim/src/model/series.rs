@@ -20,15 +20,15 @@ pub struct FlowSeries {
 /// Which flows have series, of those of a transport and a class. Where two are alike, the one with the smaller number comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// All of them.
+    /// All flows.
     All,
-    /// Those of these numbers, in rising order.
+    /// The flows of these numbers, which are in rising order.
     Numbers(Vec<u32>),
-    /// As many as this that start before all others.
+    /// This many flows, which start before all others.
     First(u32),
-    /// As many as this with a size that have more to carry than all others.
+    /// This many flows with a size, which have more to carry than all others.
     Largest(u32),
-    /// As many as this with the largest slowdowns, which a first run tells.
+    /// This many flows with the largest slowdowns, which a first run tells.
     Slowest(u32),
 }
 

@@ -22,7 +22,7 @@ fn flows_are_chosen_by_number_by_what_carries_them_or_by_a_rule() {
     assert_eq!(rule("largest = 10000"), Rule::Largest(10_000));
     assert_eq!(rule("slowest = 1\ntransport = \"a\""), Rule::Slowest(1));
     assert_eq!(rule("transport = \"a\""), Rule::All);
-    let classes = format!("{}[class.one]\n[class.two]\n", choosing("class = \"one\""));
+    let classes = format!("{}[class.one]\n", choosing("class = \"one\""));
     assert_eq!(series(&classes).class, Some(0));
     let inline = format!("{SMALL}[record]\nflows = {{ every = \"10us\", first = 1 }}\n");
     assert_eq!(series(&inline).rule, Rule::First(1));
