@@ -27,6 +27,9 @@ pub(crate) const MAX_SEED: u64 = 1 << 53;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
 
+/// The transports and the classes, as far as they are known.
+type Known<'a> = (Option<&'a [Transport]>, Option<&'a [TrafficClass]>);
+
 /// Tells whether a network, and the number of classes that is given, fit into memory.
 pub(crate) type Fits<'a> = &'a dyn Fn(&Network, usize) -> bool;
 
@@ -74,9 +77,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         duration,
     };
     let at_nodes = read_at_nodes(r, &scene);
-    let doc = "What is sampled; nothing by default.";
-    let record =
-        r.table("record", doc, |r| read_record(r, transports.as_deref(), classes.as_deref())).flatten();
+    let record = read_recorded(r, (transports.as_deref(), classes.as_deref()));
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);
@@ -239,11 +240,12 @@ fn last_stop(traffic: &[Traffic]) -> Option<Span> {
     stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))
 }
 
-fn read_record(
-    r: &mut Section,
-    transports: Option<&[Transport]>,
-    classes: Option<&[TrafficClass]>,
-) -> Option<Record> {
+/// Reads the table of what is sampled, where transports and classes are known.
+fn read_recorded(r: &mut Section, known: Known) -> Option<Record> {
+    r.table("record", "What is sampled; nothing by default.", |r| read_record(r, known)).flatten()
+}
+
+fn read_record(r: &mut Section, known: Known) -> Option<Record> {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
     let operations = r.flag("operations", "A row for every operation.", false);
@@ -251,7 +253,7 @@ fn read_record(
     let doc = "Simulate each job once more, without anything beside it and without faults: its slowdown.";
     let alone = r.flag("alone", doc, false);
     let doc = "What each of some flows does over time: goodput, window, round-trip time, rate.";
-    let flows = r.optional_table("flows", doc, |r| series::read(r, transports, classes));
+    let flows = r.optional_table("flows", doc, |r| series::read(r, known));
     let record = Record {
         operations,
         timeline,

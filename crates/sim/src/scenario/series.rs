@@ -26,8 +26,7 @@ const RULES: [&str; 4] = ["flows", "first", "largest", "slowest"];
 /// further problem is noted.
 pub(crate) fn read(
     r: &mut Section,
-    transports: Option<&[Transport]>,
-    classes: Option<&[TrafficClass]>,
+    (transports, classes): (Option<&[Transport]>, Option<&[TrafficClass]>),
 ) -> Option<FlowSeries> {
     let doc = "Time from one sample of each flow to the next.";
     let every = r.get(&Key::new("every", doc, Span::from_ns(1)..=Span::from_secs(1000)));
@@ -75,13 +74,11 @@ fn read_transport(r: &mut Section, transports: Option<&[Transport]>) -> Option<u
     r.parsed(&form, |node| {
         let Value::Text(name) = &node.value else { return Err(Misread::expected("a transport's name")) };
         let index = names().position(|other| other == name);
-        match index.or(transports.is_none().then_some(0)) {
-            Some(index) => Ok((index, name.clone().into())),
-            None => {
-                let known = format!("one of {}", names().collect::<Vec<_>>().join(", "));
-                Err(Misread::Expected(known, suggest::nearest(name, names())))
-            }
+        if let Some(index) = index.or(transports.is_none().then_some(0)) {
+            return Ok((index, name.clone().into()));
         }
+        let known = format!("one of {}", names().collect::<Vec<_>>().join(", "));
+        Err(Misread::Expected(known, suggest::nearest(name, names())))
     })
 }
 
