@@ -23,6 +23,7 @@ from tools.output import page
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/clearway/scenarios/*.toml")])
 MORE: dict[str, dict[str, Any]] = {
+    "classes": {"record.classes": "1ms", "record.flows.every": "1ms", "record.flows.first": 4},
     "operations": {"record.operations": True, "record.rtt": "100us", "measure_until": "8ms"},
 }
 """What makes a scenario leave more."""

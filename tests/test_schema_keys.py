@@ -135,6 +135,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "arbiter": [{"at": "tor0"}],
     "routing": [{"detect": "10us", "converge": "1ms"}],
     "record": [{}],
+    "record.flows": [{"every": "10us", "first": 1}],
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
@@ -200,6 +201,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "sizes": [7, True],
     "times": [7, True],
     "host": [True, {}],
+    "flows": [True, 1.5, {}],
     "hosts": [True, {}],
     "node": [True, 1.5, []],
     "nodes": [True, 1.5, [], {}],
@@ -217,6 +219,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "sizes": ["nonsense", "fixed:", "fixed:5us", "exponential:0B"],
     "times": ["nonsense", "5", "5us..", "9us..3us"],
     "host": ["nonsense"],
+    "flows": ["nonsense", "5..2"],
     "node": ["nonsense", "0..1"],
     "nodes": ["nonsense", "0..1"],
     "placement": ["nonsense", "0..2"],

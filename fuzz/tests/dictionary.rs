@@ -19,6 +19,7 @@ const MORE: &[&str] = &[
     "[[link]]\n",
     "[network]\n",
     "[record]\n",
+    "[record.flows]\n",
     "[groups]\n",
     "[switch.default]\n",
     "[host.default]\n",

@@ -34,6 +34,8 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "operations": "add operations = true under [record]",
     "timeline": "add timeline = true under [record]",
     "links_series": 'add links = "1ms" under [record]',
+    "flows_series": 'add flows = { every = "10us", slowest = 8 } under [record]',
+    "classes_series": 'add classes = "10us" under [record]',
     "link_classes": "add [class.NAME] tables",
 }
 """What makes the simulator record a table that it leaves out by default."""
@@ -208,6 +210,16 @@ class Run:
     def throughput(self) -> Columns:
         """Return the payload delivered in each interval, by transport."""
         return self.table("throughput")
+
+    @property
+    def flows_series(self) -> Columns:
+        """Return what each flow that `[record.flows]` chooses did in each interval in which it ran."""
+        return self.table("flows_series")
+
+    @property
+    def classes_series(self) -> Columns:
+        """Return goodput, bytes sent and round-trip times of each traffic class in each interval."""
+        return self.table("classes_series")
 
     @property
     def link_classes(self) -> Columns:

@@ -48,6 +48,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "servers",
         'a number, counted from 0, a half-open range such as `"0..3"`, or a list of these',
     ),
+    "flows": ("flows", 'numbers of flows: `3`, `"0..10"` or a list of both'),
     "link": ("link", 'a text of two node names: `"h0-tor0"` for both ways, `"h0>tor0"` for one'),
     "sizes": ("sizes", "the name of a distribution, or of a file that holds one"),
     "file": ("file", "a path, relative to the scenario's own folder"),

@@ -9,7 +9,7 @@ use crate::alone;
 use crate::model::Scenario;
 use crate::record::explanation::{explain, Explanation};
 use crate::record::observer::Observer;
-use crate::record::{Outcome, Progress, Stopped};
+use crate::record::{slowest, Outcome, Progress, Stopped};
 use crate::simulation::Simulation;
 use crate::topology::shape;
 
@@ -93,7 +93,38 @@ struct Aim<'a> {
     explain: &'a [u32],
 }
 
+/// Simulates a scenario, twice if the first run has to tell which flows are recorded. Each is half of the progress, and a first
+/// run that is stopped is what there is.
 fn simulate(
+    scenario: &Scenario,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    aim: Aim,
+) -> Result<(Outcome, Option<Vec<Explanation>>), Stopped> {
+    let Some(first) = slowest::first_run(scenario) else {
+        return simulate_once(scenario, threads, progress, aim);
+    };
+    let mut half = |at: Progress| progress(Progress { simulated_ps: at.simulated_ps / 2, ..at });
+    let (first, _) = simulate_once(&first, threads, &mut half, Aim { explain: &[], ..aim })?;
+    if first.interrupted {
+        return Ok((first, None));
+    }
+    let (digest, hops) = (first.digest.clone(), first.packet_hops);
+    let second = slowest::second_run(scenario, &first);
+    drop(first);
+    let mut half = |at: Progress| {
+        let simulated_ps = at.end_ps.midpoint(at.simulated_ps);
+        progress(Progress { simulated_ps, packet_hops: hops + at.packet_hops, ..at })
+    };
+    let (outcome, explanations) = simulate_once(&second, threads, &mut half, aim)?;
+    assert!(
+        outcome.interrupted || outcome.digest == digest,
+        "a second run of a scenario is not as the first"
+    );
+    Ok((outcome, explanations))
+}
+
+fn simulate_once(
     scenario: &Scenario,
     threads: usize,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -107,6 +138,7 @@ fn simulate(
         simulation.watch(aim.explain);
     }
     let mut observer = Observer::new(scenario, &simulation);
+    simulation.meter(observer.flows_with_series());
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });
     let grid = (scenario.duration / LOOKS).max(COMPLETION_GRID);

@@ -45,6 +45,7 @@ mod routing;
 mod routing_others;
 mod routing_random;
 mod series;
+mod series_of_flows;
 mod spray;
 mod storage;
 mod swift;

@@ -11,7 +11,7 @@ from clearway.plotting.jobs import timelines
 from clearway.plotting.loads import loads
 from clearway.plotting.panels import Curves, Panel, Ranking
 from clearway.plotting.pauses import pauses
-from clearway.report import charts, recorded
+from clearway.report import charts, flows, recorded
 from clearway.report.chart import Chart
 from clearway.report.sources import Labelled
 from clearway.runs import HOW_TO_RECORD, Run
@@ -33,6 +33,12 @@ class Kind:
     remedy: str
     """The advice to whom a run has not that table."""
     panels: Callable[[Labelled], Sequence[Panel]]
+    or_table: str = ""
+    """Another table that will do in its place, if there is one."""
+
+    def is_recorded_by(self, run: Run) -> bool:
+        """Tell whether a run has what it is made from."""
+        return self.table in run.tables or (bool(self.or_table) and self.or_table in run.tables)
 
 
 def _slowdown(groups: Labelled) -> list[Panel]:
@@ -77,6 +83,14 @@ def _throughput(groups: Labelled) -> list[Panel]:
 
 def _has_classes(run: Run) -> bool:
     return "links_series" in run.tables and len(set(run.tables["links_series"]["class"])) > 1
+
+
+def _flows(groups: Labelled) -> list[Panel]:
+    return [Curves(chart) for chart in flows.of_flows(groups)]
+
+
+def _classes(groups: Labelled) -> list[Panel]:
+    return [Curves(chart) for chart in flows.of_classes(groups)]
 
 
 def _pause(groups: Labelled) -> list[Panel]:
@@ -124,6 +138,20 @@ KINDS: dict[str, Kind] = {
         HOW_TO_RECORD["throughput"],
         _throughput,
     ),
+    "flows": Kind(
+        "goodput, window or rate, and round-trip time of chosen flows over time",
+        _recording("flows"),
+        "flows_series",
+        HOW_TO_RECORD["flows_series"],
+        _flows,
+    ),
+    "classes": Kind(
+        "goodput, bytes sent and round-trip time of each traffic class over time",
+        _recording("classes"),
+        "classes_series",
+        HOW_TO_RECORD["classes_series"],
+        _classes,
+    ),
     "pause": Kind(
         "share of the run for which flow control paused each link, of those paused the most",
         'pfc = "static" or "dynamic" under [switch.default]',
@@ -132,11 +160,12 @@ KINDS: dict[str, Kind] = {
         _pause,
     ),
     "fairness": Kind(
-        "Jain's index over time, of the rates at which flows may send",
-        _recording("windows"),
-        "windows",
-        HOW_TO_RECORD["windows"],
+        "Jain's index over time, of goodput by flow, or of the rates at which flows may send",
+        _recording("flows or windows"),
+        "flows_series",
+        f"{HOW_TO_RECORD['windows']}, or {HOW_TO_RECORD['flows_series'].removeprefix('add ')}",
         _fairness,
+        or_table="windows",
     ),
     "job-timeline": Kind(
         "what each rank of a job computes and exchanges over time",
@@ -180,10 +209,11 @@ def panels_of(name: str, groups: Labelled) -> list[Panel]:
     """Make the panels of a kind; raise for a run without what it needs, and where there is nothing to see."""
     kind = kind_named(name)
     for label, group in groups:
-        if not any(kind.table in run.tables for run in group.runs):
+        if not any(kind.is_recorded_by(run) for run in group.runs):
             where = group.path or group.runs[0].path or label
             raise ClearwayError(
-                f"{where}: recorded no table {kind.table}, from which {name} is drawn", kind.remedy
+                f"{where}: recorded no table {kind.or_table or kind.table}, from which {name} is drawn",
+                kind.remedy,
             )
     panels = [panel for panel in kind.panels(groups) if not is_empty(panel)]
     if not panels:

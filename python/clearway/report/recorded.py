@@ -1,9 +1,8 @@
-"""Charts of what only some runs record: windows, rates, operations, links over time, and probes."""
+"""Charts of what only some runs record: windows, rates, links, flows and classes over time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,9 @@ from clearway.report.charts import (
     time_unit,
     under_way,
 )
-from clearway.report.sources import COLOURS, DASHES, Labelled, Look, Source, by_run, by_transport, interval_us
+from clearway.report.flows import of_classes, of_flows
+from clearway.report.quantiles import over_flows
+from clearway.report.sources import Labelled, Source, another, by_run, interval_us
 
 _FLOWS = "Median over the flows of a transport; thin: the tenth and the ninetieth percentile of them."
 
@@ -26,18 +27,19 @@ _FLOWS = "Median over the flows of a transport; thin: the tenth and the ninetiet
 def recorded(groups: Labelled) -> list[Chart]:
     """Return the charts of what some run has recorded."""
     drawn = [windows(groups), rates(groups), operations(groups), links(groups), drops(groups), probes(groups)]
+    drawn += [*of_flows(groups), *of_classes(groups)]
     return [chart for chart in drawn if chart.lines]
 
 
 def windows(groups: Labelled) -> Chart:
     """Congestion windows over time."""
-    lines = _over_flows(groups, "cwnd_packets")
+    lines = over_flows(groups, "windows", "cwnd_packets")
     return over_time(groups, "Congestion window", _FLOWS, "window", lines, "windows", (1.0, "packets"))
 
 
 def rates(groups: Labelled) -> Chart:
     """Draw over time the sending rates of transports that control a rate."""
-    lines = _over_flows(groups, "rate_gbps")
+    lines = over_flows(groups, "windows", "rate_gbps")
     return over_time(groups, "Sending rate of a flow", _FLOWS, "rate", lines, "windows", (1.0, "Gb/s"))
 
 
@@ -67,7 +69,7 @@ def links(groups: Labelled) -> Chart:
                 _rate(rows, (rows["link"] == busiest) & (rows["class"] == name), "sent_bytes", step)
                 for rows in source.tables
             ]
-            of_class = _another(source, f"{busiest}, {name}" if len(classes) > 1 else busiest, number)
+            of_class = another(source, f"{busiest}, {name}" if len(classes) > 1 else busiest, number)
             lines.extend(series(of_class, seeds, np.nanmean, len(groups) * len(classes)))
     return over_time(
         groups,
@@ -105,7 +107,7 @@ def probes(groups: Labelled) -> Chart:
             first = next(rows for rows in source.tables if (rows["probe"] == number).any())
             of_probe = first["probe"] == number
             ends = f"{first['from'][of_probe][0]} to {first['to'][of_probe][0]}"
-            of_number = _another(source, ends, int(number))
+            of_number = another(source, ends, int(number))
             lines.extend(series(of_number, seeds, np.nanmax, len(groups) * len(numbers)))
         lost.append((source.label, float(sum(np.isnan(rows["rtt_us"]).sum() for rows in source.tables))))
     divisor, unit = time_unit(lines, lambda line: line.y)
@@ -119,42 +121,6 @@ def probes(groups: Labelled) -> Chart:
         [scaled(line, x=of_time[0], y=divisor) for line in lines],
         time=True,
     )
-
-
-def _over_flows(groups: Labelled, column: str) -> list[Line]:
-    """Draw the median over flows of a column of windows, and between what most of them are."""
-    lines: list[Line] = []
-    for source in by_transport(groups, "windows"):
-        of_one = all(bool((rows["flow"] == rows["flow"][0]).all()) for rows in source.tables)
-        wanted = {"median": 0.5} if of_one else {"median": 0.5, "p10": 0.1, "p90": 0.9}
-        seeds = [_of_flows(rows, column, list(wanted.values())) for rows in source.tables]
-        for place, (name, quantile) in enumerate(wanted.items()):
-            of_name = [(times, values[place]) for times, values in seeds]
-            drawn = series(source.named(name), of_name, np.nanmean, 3 * len(groups))
-            lines.extend(drawn if quantile == 0.5 else [_thin(line) for line in drawn])
-    return lines
-
-
-def _thin(line: Line) -> Line:
-    """Draw a line beside another of its look, without its interval: three bands cannot be told apart."""
-    return replace(line, thin=True, low=None, high=None)
-
-
-def _of_flows(
-    rows: Mapping[str, NDArray[Any]], column: str, quantiles: Sequence[float]
-) -> tuple[Floats, Floats]:
-    """Return a row for each quantile over the flows that have a value at each time."""
-    there = np.isfinite(rows[column])
-    times, values = rows["time_us"][there], rows[column][there]
-    if (np.diff(times) < 0).any():
-        order = np.argsort(times, kind="stable")
-        times, values = times[order], values[order]
-    starts = np.flatnonzero(np.diff(times, prepend=-np.inf))
-    found = np.empty((len(quantiles), len(starts)))
-    for number, stretch in enumerate(np.split(values, starts[1:]) if len(starts) else []):
-        places = np.rint(np.array(quantiles) * (len(stretch) - 1)).astype(int)
-        found[:, number] = np.partition(stretch, np.unique(places))[places]
-    return times[starts], found
 
 
 def _busiest(tables: Sequence[Mapping[str, NDArray[Any]]]) -> str:
@@ -179,10 +145,3 @@ def _rate(
     times, places = np.unique(rows["time_us"][chosen], return_inverse=True)
     sums = np.bincount(places, weights=rows[column][chosen].astype(float), minlength=len(times))
     return times, sums * 8 / (step * 1e3)
-
-
-def _another(source: Source, what: str, number: int) -> Source:
-    """Give each of several lines of one run a label, a colour and a dash of its own."""
-    look = source.look
-    another = Look(look.run, (look.colour + number) % COLOURS, (look.dash + number) % DASHES)
-    return replace(source.named(what), look=another)

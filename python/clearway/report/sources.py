@@ -107,6 +107,13 @@ def without(groups: Labelled, table: str) -> list[str]:
     return [label for label, group in groups if not any(table in run.tables for run in group.runs)]
 
 
+def another(source: Source, what: str, number: int) -> Source:
+    """Give each of several lines of one run a label, a colour and a dash of its own."""
+    look = source.look
+    of_line = Look(look.run, (look.colour + number) % COLOURS, (look.dash + number) % DASHES)
+    return replace(source.named(what), look=of_line)
+
+
 def interval_us(run: Run, key: str) -> float | None:
     """Return the interval of a sample that `[record]` asks for."""
     given = quantity((run.scenario.get("record") or {}).get(key))

@@ -13,6 +13,7 @@ mod operations;
 mod pfc_warnings;
 mod rdma_warnings;
 mod relays;
+mod series;
 mod traffic_warnings;
 mod warnings;
 mod whole;

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Bytes;
 
-use super::{arbiter, classes, memory, operations, relays};
+use super::{arbiter, classes, memory, operations, relays, series};
 use crate::model::MAX_LINKS;
 use crate::model::{Buffer, Network, Scenario, Spray, Transport, Trimming};
 use crate::scenario::key::Shown;
@@ -36,6 +36,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
                 check_links(r, scenario);
                 check_sprayed(r, scenario);
                 operations::check(r, scenario);
+                series::check(r, scenario);
             }
         }
     }

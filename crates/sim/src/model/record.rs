@@ -2,6 +2,8 @@
 
 use clearway_proto::units::Span;
 
+use super::FlowSeries;
+
 /// The quantities that a run samples, and how often; one without an interval is not sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Record {
@@ -15,6 +17,10 @@ pub struct Record {
     pub throughput: Option<Span>,
     /// What every class sent and dropped in each interval, at each switch port that ever does.
     pub links: Option<Span>,
+    /// What every class delivered and sent in each interval, and its round-trip times.
+    pub classes: Option<Span>,
+    /// What each of some flows does over time.
+    pub flows: Option<FlowSeries>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,
     /// Whether the outcome has a row for every operation.

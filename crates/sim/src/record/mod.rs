@@ -18,6 +18,7 @@ mod outcome;
 pub mod pauses;
 mod requests;
 pub mod samples;
+pub(crate) mod slowest;
 mod stragglers;
 mod summary;
 pub(crate) mod tables;

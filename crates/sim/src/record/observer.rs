@@ -51,6 +51,11 @@ impl<'a> Observer<'a> {
         }
     }
 
+    /// The flows that have series, which the simulation is to meter.
+    pub fn flows_with_series(&self) -> &[u32] {
+        self.samples.flows()
+    }
+
     /// The next instant at which there is something to observe.
     pub fn next_look(&self) -> Time {
         let warm_up = if self.warm { Time::NEVER } else { Time::ZERO + self.scenario.warmup };

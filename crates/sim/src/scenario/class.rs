@@ -74,7 +74,8 @@ fn settle(r: &mut Section, key: &str, class: Option<&TrafficClass>) {
     }
 }
 
-fn read_name(
+/// Reads a class's name; `None` without the key.
+pub(crate) fn read_name(
     r: &mut Section,
     name: &'static str,
     doc: &'static str,

@@ -14,7 +14,9 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
-use super::{arbiter, class, fault, host, job, network, node, probe, routing, switch, traffic, transport};
+use super::{
+    arbiter, class, fault, host, job, network, node, probe, routing, series, switch, traffic, transport,
+};
 use crate::model::{
     Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
 };
@@ -24,6 +26,9 @@ use crate::topology::shape;
 pub(crate) const MAX_SEED: u64 = 1 << 53;
 
 const PROBES: &str = "Packets that measure the round-trip time of a path.";
+
+/// The transports and the classes, as far as they are known.
+type Known<'a> = (Option<&'a [Transport]>, Option<&'a [TrafficClass]>);
 
 /// Tells whether a network, and the number of classes that is given, fit into memory.
 pub(crate) type Fits<'a> = &'a dyn Fn(&Network, usize) -> bool;
@@ -72,7 +77,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         duration,
     };
     let at_nodes = read_at_nodes(r, &scene);
-    let record = r.table("record", "What is sampled; nothing by default.", read_record);
+    let record = read_recorded(r, (transports.as_deref(), classes.as_deref()));
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);
@@ -235,14 +240,21 @@ fn last_stop(traffic: &[Traffic]) -> Option<Span> {
     stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))
 }
 
-fn read_record(r: &mut Section) -> Record {
+/// Reads the table of what is sampled, where transports and classes are known.
+fn read_recorded(r: &mut Section, known: Known) -> Option<Record> {
+    r.table("record", "What is sampled; nothing by default.", |r| read_record(r, known)).flatten()
+}
+
+fn read_record(r: &mut Section, known: Known) -> Option<Record> {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
     let operations = r.flag("operations", "A row for every operation.", false);
     let timeline = read_timeline(r);
     let doc = "Simulate each job once more, without anything beside it and without faults: its slowdown.";
     let alone = r.flag("alone", doc, false);
-    Record {
+    let doc = "What each of some flows does over time: goodput, window, round-trip time, rate.";
+    let flows = r.optional_table("flows", doc, |r| series::read(r, known));
+    let record = Record {
         operations,
         timeline,
         alone,
@@ -256,10 +268,16 @@ fn read_record(r: &mut Section) -> Record {
             &every("links", "What every class sent and dropped at each switch port that ever does."),
             off,
         ),
+        classes: r.optional(
+            &every("classes", "Payload delivered, bytes sent and round-trip times of every class."),
+            off,
+        ),
+        flows: None,
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
-    }
+    };
+    Some(Record { flows: flows.ok()?.flatten(), ..record })
 }
 
 /// Reads of which ranks and iterations of jobs each operation is recorded.

@@ -178,7 +178,7 @@ fn add(
 }
 
 /// Parses `"3"` or `"0..50"`, whose end is not included.
-fn range(text: &str) -> Option<(i64, i64)> {
+pub(crate) fn range(text: &str) -> Option<(i64, i64)> {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         digits.then(|| text.parse::<i64>().unwrap_or(i64::MAX - 1))

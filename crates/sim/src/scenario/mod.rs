@@ -30,6 +30,7 @@ pub(crate) mod probe;
 pub(crate) mod reader;
 mod routing;
 pub(crate) mod schema;
+mod series;
 pub(crate) mod shape;
 mod sizes;
 pub(crate) mod source;

@@ -3,22 +3,60 @@
 
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::Data;
-use clearway_proto::units::Time;
+use clearway_proto::units::{Span, Time};
 
-use super::recorded::{Recorded, SendingLog};
+use super::recorded::{Meter, Recorded, SendingLog};
 use super::AnySender;
 
 impl AnySender {
-    /// This sender, with a log of what it answers and gives out.
-    pub fn recorded(sender: AnySender) -> AnySender {
-        AnySender::Recorded(Box::new(Recorded::new(sender)))
+    /// Keeps a log from now on of what this sender answers and gives out.
+    pub fn keep_log(&mut self) {
+        self.recorded().keep_log();
+    }
+
+    /// Counts from now on what this sender gives out, and its round-trip times.
+    pub fn keep_meter(&mut self) {
+        self.recorded().keep_meter();
+    }
+
+    /// This sender as one that is recorded.
+    fn recorded(&mut self) -> &mut Recorded<AnySender> {
+        if !matches!(self, AnySender::Recorded(_)) {
+            *self = AnySender::Recorded(Box::new(Recorded::new(self.clone())));
+        }
+        match self {
+            AnySender::Recorded(recorded) => recorded,
+            _ => unreachable!("it has just become one"),
+        }
     }
 
     /// Returns the log of a sender that has one.
     pub fn log(&self) -> Option<SendingLog> {
         match self {
-            AnySender::Recorded(sender) => Some(sender.log()),
+            AnySender::Recorded(sender) => sender.log(),
             _ => None,
+        }
+    }
+
+    /// Returns the meter of a sender that has one.
+    pub fn meter(&self) -> Option<&Meter> {
+        match self {
+            AnySender::Recorded(sender) => sender.meter(),
+            _ => None,
+        }
+    }
+
+    /// Forgets the longest round-trip time of a sender that has a meter.
+    pub fn forget_longest(&mut self) {
+        if let AnySender::Recorded(recorded) = self {
+            recorded.forget_longest();
+        }
+    }
+
+    /// An acknowledgement has come after this time, which a sender with a meter counts.
+    pub fn note_round_trip(&mut self, rtt: Span) {
+        if let AnySender::Recorded(recorded) = self {
+            recorded.note_round_trip(rtt);
         }
     }
 

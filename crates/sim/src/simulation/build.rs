@@ -71,6 +71,7 @@ pub(super) fn plan(scenario: &Scenario, domains: usize) -> Plan {
         longest_frame: scenario.longest_frame(),
         splits_rtt: !scenario.hosts.all_ideal(),
         watches_acks: !scenario.hosts.all_ideal()
+            || scenario.record.flows.is_some()
             || scenario.transports.iter().any(|transport| transport.spray.selector().is_some()),
         classes_of: classes_of(scenario, &specs, control.as_ref()),
         classes: scenario.classes.len(),

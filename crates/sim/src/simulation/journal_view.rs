@@ -9,7 +9,6 @@ use super::journal::{Completion, Crossing, FlowJournal, Hop, Intervals, Journal,
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::net::scheduling::{only, ClassSet};
-use crate::schemes::AnySender;
 
 impl Simulation {
     /// Has these flows written down from now on, which is before the first event.
@@ -27,7 +26,7 @@ impl Simulation {
         for &flow in &flows {
             let place = self.plan.senders[flow as usize];
             let end = &mut self.domains[place.domain as usize].hosts.senders[place.at as usize];
-            end.sender = AnySender::recorded(end.sender.clone());
+            end.sender.keep_log();
         }
         let watched = Arc::new(Watched { flows, nics });
         for domain in &mut self.domains {

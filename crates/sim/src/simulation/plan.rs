@@ -56,7 +56,8 @@ pub struct Plan {
     pub longest_frame: Bytes,
     /// Work takes time at some host, so round-trip times have a part that was spent in hosts.
     pub splits_rtt: bool,
-    /// More is to be learned from acknowledgements than their senders do: how round trips split, or which paths are good.
+    /// More is to be learned from acknowledgements than their senders do: how round trips split, which paths are good, or how
+    /// long round trips are of flows that are metered.
     pub watches_acks: bool,
     /// Traffic classes; 0 where the network knows none.
     pub classes: usize,

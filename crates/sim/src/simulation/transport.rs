@@ -201,8 +201,8 @@ impl Domain {
         self.acknowledge(plan, host, end, ack, received);
     }
 
-    /// Learns what a sender does not learn itself from an acknowledgement: how its round trip splits, and of the path that its
-    /// packet took.
+    /// Learns what a sender does not learn itself from an acknowledgement: how its round trip splits, how long it is where
+    /// the sender is metered, and of the path that its packet took.
     #[inline(never)]
     fn watch_ack(&mut self, plan: &Plan, end: u32, route: u32, ack: &Ack, received: Time) {
         let now = self.out.time();
@@ -211,6 +211,7 @@ impl Domain {
             let in_hosts = ack.remote_queuing() + now.since(received);
             self.out.counters[sender.transport as usize].split_rtt(now.since(ack.echo), in_hosts);
         }
+        sender.sender.note_round_trip(now.since(ack.echo));
         let marked = ack.congestion_experienced;
         sender.note_path(now, route, if marked { PathFeedback::Marked } else { PathFeedback::Good });
     }

@@ -23,6 +23,7 @@ mod explained;
 mod known;
 mod outcomes;
 mod rewriting;
+mod series;
 mod shrink;
 
 use std::collections::BTreeMap;

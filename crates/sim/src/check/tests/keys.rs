@@ -34,6 +34,7 @@ fn forms() -> Vec<Form> {
         add(&["host", "fast"], schema);
     }
     add(&["record"], at(&["record"]));
+    add(&["record", "flows"], at(&["record", "flows"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
     add(&["job"], at(&["job"])["items"].clone());
@@ -126,9 +127,9 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["job"], "local_rate") => json!("1Tbps"),
         (["probe"], "from") | (["fault"], "node") => json!("tor0"),
         (["arbiter"], "at") => json!(["h3", "tor0"]),
-        (["probe"], "interval") | (["routing"], _) => json!("10us"),
+        (["probe"], "interval") | (["routing"], _) | (_, "every") => json!("10us"),
         (["network"], "file") => json!("net.toml"),
-        (["job"], "clients" | "parity") => json!(1),
+        (["job"], "clients" | "parity") | (["record", "flows"], "first") => json!(1),
         (["job"], "data" | "data_parallel")
         | (_, "left" | "right" | "leaves" | "spines" | "hosts_per_leaf") => json!(2),
         (["network"], "hosts") | (_, "k" | "window" | "ranks" | "group_size") => json!(4),
@@ -147,7 +148,9 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
         (_, "start") => json!("1us..2us"),
-        (_, "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput") => json!("1ms"),
+        (_, "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput" | "classes") => {
+            json!("1ms")
+        }
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),
@@ -206,8 +209,8 @@ fn every_key_of_every_form_is_accepted() {
     let forms = forms();
     let transports = READERS.len();
     // 6 networks, 18 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 7
-    // faults, 7 collectives, 5 models that are trained, 2 redundancies, jobs from files, and 7 tables without a choice.
-    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 15 + 7);
+    // faults, 7 collectives, 5 models that are trained, 2 redundancies, jobs from files, and 8 tables without a choice.
+    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 15 + 8);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -300,6 +303,7 @@ fn every_key_refuses_another_unit_and_none() {
                 "choice" => &[json!("nothing of the kind")],
                 "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" | "servers" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
+                "flows" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(-1), json!([])],
                 "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
                 "nodes" => &[json!("nobody"), json!([]), json!(["h0", "h0"]), json!([1.5]), json!(99)],
                 "placement" => {

@@ -9,6 +9,7 @@ mod hosts;
 mod keys;
 mod probes;
 mod rules;
+mod series;
 mod spray;
 mod traffic_warnings;
 mod trimming;

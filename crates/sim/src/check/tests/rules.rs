@@ -629,6 +629,9 @@ fn every_contributor_is_named() {
     assert_eq!(blamed(&rows("windows", "10ns")), "record.windows");
     assert_eq!(blamed(&rows("rtt", "10ns")), "record.rtt");
     assert_eq!(blamed(&rows("fairness", "1ns")), "record.fairness");
+    assert_eq!(blamed(&rows("classes", "10ns")), "record.classes");
+    let flows = format!("{SMALL}[record.flows]\nevery = \"10ns\"\nslowest = 2\n");
+    assert_eq!(blamed(&flows), "record.flows");
     let many = with(&with(SMALL, "hosts = 4", "hosts = 10000"), "1MB", "1B");
     assert_eq!(blamed(&many), "traffic[0].flows_per_pair");
     let large = with(SMALL, "bytes = \"1MB\"", "flows_per_pair = 1000");

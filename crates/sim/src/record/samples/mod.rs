@@ -1,11 +1,14 @@
-//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
+//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, flows and classes, each on a
 //! time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the whole run are left
 //! out.
 
+mod classes;
 mod contract;
+mod flows;
 mod grid;
 mod links;
 mod queues;
+mod round_trips;
 mod rtt;
 mod series;
 mod throughput;
@@ -13,8 +16,10 @@ mod windows;
 
 use clearway_proto::units::{Span, Time};
 
+use classes::ClassSamples;
 use contract::instants;
 pub use contract::Sampled;
+use flows::FlowSamples;
 use grid::Grid;
 use links::LinkSamples;
 use queues::QueueSamples;
@@ -36,17 +41,21 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
         RttSamples::footprint(scenario),
         ThroughputSamples::footprint(scenario),
         LinkSamples::footprint(scenario),
+        ClassSamples::footprint(scenario),
+        FlowSamples::footprint(scenario),
     ];
     kinds.into_iter().flatten().collect()
 }
 
 /// What the tables of samples mean, in their order.
-pub(super) const DEFINITIONS: [Definition; 5] = [
+pub(super) const DEFINITIONS: [Definition; 7] = [
     queues::Queues::DEFINITION,
     windows::Windows::DEFINITION,
     rtt::RttSeries::DEFINITION,
     throughput::Throughput::DEFINITION,
     links::LinksSeries::DEFINITION,
+    classes::ClassSeries::DEFINITION,
+    flows::FlowsSeries::DEFINITION,
 ];
 
 /// All samples so far.
@@ -57,6 +66,8 @@ pub(super) struct Samples {
     rtt: (Grid, RttSamples),
     throughput: (Grid, ThroughputSamples),
     links: (Grid, LinkSamples),
+    classes: (Grid, ClassSamples),
+    flows: (Grid, FlowSamples),
 }
 
 impl Samples {
@@ -66,6 +77,9 @@ impl Samples {
             footprint(scenario).map_or(0, |sampled| sampled.rows as usize)
         };
         let times = |interval: Option<Span>| interval.map_or(0, |step| instants(scenario, step) as usize);
+        let every = record.flows.as_ref().map(|series| series.every);
+        let classes = ClassSamples::new(scenario, simulation, room(ClassSamples::footprint));
+        let flows = FlowSamples::new(scenario, simulation, room(FlowSamples::footprint));
         let throughput = ThroughputSamples::new(simulation, room(ThroughputSamples::footprint));
         Samples {
             queues: (Grid::new(record.queues), QueueSamples::new(simulation, times(record.queues))),
@@ -73,17 +87,36 @@ impl Samples {
             rtt: (Grid::new(record.rtt), RttSamples::new(simulation, room(RttSamples::footprint))),
             throughput: (Grid::new(record.throughput), throughput),
             links: (Grid::new(record.links), LinkSamples::new(simulation, times(record.links))),
+            classes: (Grid::new(record.classes), classes),
+            flows: (Grid::new(every), flows),
         }
     }
 
     pub(super) fn next_look(&self) -> Time {
         let series = self.rtt.0.next.min(self.throughput.0.next).min(self.links.0.next);
+        let series = series.min(self.classes.0.next).min(self.flows.0.next);
         self.queues.0.next.min(self.windows.0.next).min(series)
+    }
+
+    /// The flows that have series, which the simulation is to meter.
+    pub(super) fn flows(&self) -> &[u32] {
+        self.flows.1.flows()
     }
 
     /// The round-trip times so far are about to be forgotten.
     pub(super) fn keep_rtt(&mut self, simulation: &mut Simulation) {
-        self.rtt.1.keep(simulation);
+        self.note_longest(simulation);
+        for round_trips in [&mut self.rtt.1.round_trips, &mut self.classes.1.round_trips] {
+            round_trips.keep(simulation);
+        }
+    }
+
+    /// Both kinds of samples that have the longest round-trip times get to know them.
+    fn note_longest(&mut self, simulation: &mut Simulation) {
+        let longest = round_trips::longest(simulation);
+        for round_trips in [&mut self.rtt.1.round_trips, &mut self.classes.1.round_trips] {
+            round_trips.note_longest(&longest);
+        }
     }
 
     pub(super) fn look(&mut self, simulation: &mut Simulation, now: Time) {
@@ -93,7 +126,11 @@ impl Samples {
         if self.windows.0.strikes(now) {
             self.windows.1.sample(simulation, now);
         }
-        if self.rtt.0.strikes(now) {
+        let (rtt, classes) = (self.rtt.0.strikes(now), self.classes.0.strikes(now));
+        if rtt || classes {
+            self.note_longest(simulation);
+        }
+        if rtt {
             self.rtt.1.sample(simulation, now);
         }
         if let (true, Some(step)) = (self.throughput.0.strikes(now), self.throughput.0.step) {
@@ -101,6 +138,12 @@ impl Samples {
         }
         if let (true, Some(step)) = (self.links.0.strikes(now), self.links.0.step) {
             self.links.1.sample(simulation, now, step);
+        }
+        if let (true, Some(step)) = (classes, self.classes.0.step) {
+            self.classes.1.sample(simulation, now, step);
+        }
+        if self.flows.0.strikes(now) {
+            self.flows.1.look(simulation, now);
         }
     }
 
@@ -110,6 +153,8 @@ impl Samples {
         let rtt = self.rtt.0.step.map(|_| self.rtt.1.into_table(measured));
         let throughput = self.throughput.0.step.map(|_| self.throughput.1.into_table(measured));
         let links = self.links.0.step.map(|_| self.links.1.into_table(measured));
-        [queues, windows, rtt, throughput, links].into_iter().flatten().collect()
+        let classes = self.classes.0.step.map(|_| self.classes.1.into_table(measured));
+        let flows = self.flows.0.step.map(|_| self.flows.1.into_table(measured));
+        [queues, windows, rtt, throughput, links, classes, flows].into_iter().flatten().collect()
     }
 }

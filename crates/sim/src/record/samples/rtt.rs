@@ -3,6 +3,7 @@
 use clearway_proto::units::Time;
 
 use super::contract::{column, Sampled};
+use super::round_trips::RoundTrips;
 use super::series::Series;
 use crate::model::Scenario;
 use crate::record::definitions::table;
@@ -34,18 +35,7 @@ table! {
 pub(super) struct RttSamples {
     series: Series<2>,
     counts: Vec<u64>,
-    /// For each transport the round-trip times that the simulation had counted at the last sample.
-    last: Vec<Times>,
-    /// For each transport the round-trip times since the last sample that the simulation has forgotten.
-    kept: Vec<Times>,
-}
-
-/// Some round-trip times, in picoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    sum: u128,
-    count: u64,
-    max: u64,
+    pub(super) round_trips: RoundTrips,
 }
 
 impl RttSamples {
@@ -57,40 +47,20 @@ impl RttSamples {
 
     /// Returns an empty set of samples, with room for `rows` rows.
     pub(super) fn new(simulation: &Simulation, rows: usize) -> RttSamples {
-        let none = vec![Times::default(); simulation.transports()];
-        RttSamples { series: Series::new(rows), counts: column(rows), last: none.clone(), kept: none }
-    }
-
-    /// Keeps what there was since the last sample, as the simulation is about to forget it.
-    pub(super) fn keep(&mut self, simulation: &mut Simulation) {
-        for transport in 0..self.kept.len() {
-            self.kept[transport] = self.since_last(simulation, transport);
+        RttSamples {
+            series: Series::new(rows),
+            counts: column(rows),
+            round_trips: RoundTrips::new(simulation),
         }
-        self.last.fill(Times::default());
     }
 
     /// Samples every transport. One that has measured no round trip since the last sample has no mean and no largest.
-    pub(super) fn sample(&mut self, simulation: &mut Simulation, now: Time) {
-        for transport in 0..self.kept.len() {
-            let Times { sum, count, max } = self.since_last(simulation, transport);
-            self.kept[transport] = Times::default();
-            let us = |ps: f64| if count > 0 { ps / 1e6 } else { f64::NAN };
-            self.series.push(now, transport, [us(sum as f64 / count as f64), us(max as f64)]);
-            self.counts.push(count);
+    pub(super) fn sample(&mut self, simulation: &Simulation, now: Time) {
+        for transport in 0..simulation.transports() {
+            let times = self.round_trips.take(simulation, transport);
+            self.series.push(now, transport, times.mean_and_max_us());
+            self.counts.push(times.count);
         }
-    }
-
-    /// The round-trip times since the last sample. Those until now are not among the next ones.
-    fn since_last(&mut self, simulation: &mut Simulation, transport: usize) -> Times {
-        let (last, kept) = (&mut self.last[transport], self.kept[transport]);
-        let (sum, count) = simulation.rtt_so_far(transport);
-        let since = Times {
-            sum: kept.sum + sum - last.sum,
-            count: kept.count + count - last.count,
-            max: kept.max.max(simulation.take_recent_max_rtt(transport)),
-        };
-        *last = Times { sum, count, max: 0 };
-        since
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
