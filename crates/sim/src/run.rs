@@ -106,6 +106,9 @@ fn simulate(
     if !aim.explain.is_empty() {
         simulation.watch(aim.explain);
     }
+    if let Some(packets) = &scenario.record.packets {
+        simulation.capture(packets);
+    }
     let mut observer = Observer::new(scenario, &simulation);
     let mut proceed =
         |simulated_ps, packet_hops| progress(Progress { simulated_ps, end_ps: end.as_ps(), packet_hops });

@@ -14,7 +14,9 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
-use super::{arbiter, class, fault, host, job, network, node, probe, routing, switch, traffic, transport};
+use super::{
+    arbiter, class, fault, host, job, network, node, packets, probe, routing, switch, traffic, transport,
+};
 use crate::model::{
     Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
 };
@@ -72,7 +74,9 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         duration,
     };
     let at_nodes = read_at_nodes(r, &scene);
-    let record = r.table("record", "What is sampled; nothing by default.", read_record);
+    let record = r
+        .table("record", "What is sampled; nothing by default.", |r| read_record(r, names.as_ref()))
+        .flatten();
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);
@@ -235,14 +239,16 @@ fn last_stop(traffic: &[Traffic]) -> Option<Span> {
     stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))
 }
 
-fn read_record(r: &mut Section) -> Record {
+fn read_record(r: &mut Section, names: Option<&Names>) -> Option<Record> {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
     let operations = r.flag("operations", "A row for every operation.", false);
     let timeline = read_timeline(r);
     let doc = "Simulate each job once more, without anything beside it and without faults: its slowdown.";
     let alone = r.flag("alone", doc, false);
-    Record {
+    let packets = r.optional_table("packets", packets::DOC, |r| packets::read(r, names));
+    Some(Record {
+        packets: packets.ok()?.flatten(),
         operations,
         timeline,
         alone,
@@ -259,7 +265,7 @@ fn read_record(r: &mut Section) -> Record {
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
-    }
+    })
 }
 
 /// Reads of which ranks and iterations of jobs each operation is recorded.
