@@ -33,6 +33,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "throughput": 'add throughput = "10us" under [record]',
     "operations": "add operations = true under [record]",
     "timeline": "add timeline = true under [record]",
+    "packets": "add packets = {} under [record]",
     "links_series": 'add links = "1ms" under [record]',
     "link_classes": "add [class.NAME] tables",
 }

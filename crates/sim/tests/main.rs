@@ -30,6 +30,7 @@ mod kinds_of_host;
 mod long_links;
 mod lossless;
 mod operations;
+mod packets;
 mod paths;
 mod pfc;
 mod preview;

@@ -101,13 +101,11 @@ impl Recorded {
     /// The figures of the summary: how many there are, and the time of the last one if there were more.
     pub(super) fn figures(&self) -> Vec<(String, Value)> {
         let PacketRecord { rows, is_cut } = &self.0;
-        let last = rows.last().map_or(0.0, |row| row.time as f64 / 1e6);
-        let until = if *is_cut {
-            Value::Float(last)
-        } else {
-            Value::Missing("all packets are recorded that were to be")
-        };
-        vec![("packets".into(), Value::Integer(rows.len() as u64)), ("packets_until_us".into(), until)]
+        let mut figures = vec![("packets".into(), Value::Integer(rows.len() as u64))];
+        if let (true, Some(last)) = (*is_cut, rows.last()) {
+            figures.push(("packets_until_us".into(), Value::Float(last.time as f64 / 1e6)));
+        }
+        figures
     }
 
     /// The table.
