@@ -135,6 +135,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "arbiter": [{"at": "tor0"}],
     "routing": [{"detect": "10us", "converge": "1ms"}],
     "record": [{}],
+    "record.packets": [{}],
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
@@ -201,6 +202,8 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "times": [7, True],
     "host": [True, {}],
     "hosts": [True, {}],
+    "flows": [True, 1.5, [], {}],
+    "links": [7, True, [], {}],
     "node": [True, 1.5, []],
     "nodes": [True, 1.5, [], {}],
     "placement": [True, 1.5, [], {}],
@@ -214,6 +217,8 @@ WRONG_WORDS: dict[str, list[str]] = {
     "name": ["nonsense"],
     "file": ["nowhere.toml"],
     "link": ["nonsense", "->"],
+    "links": ["nonsense", "->"],
+    "flows": ["nonsense", "5..2", "0..99999999"],
     "sizes": ["nonsense", "fixed:", "fixed:5us", "exponential:0B"],
     "times": ["nonsense", "5", "5us..", "9us..3us"],
     "host": ["nonsense"],

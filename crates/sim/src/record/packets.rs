@@ -8,7 +8,7 @@ use super::texts::Texts;
 use crate::engine::event::Meta;
 use crate::model::Scenario;
 use crate::run::worthwhile_threads;
-use crate::simulation::capture::{FrameKind, FrameRow};
+use crate::simulation::capture::{FrameKind, FrameRow, FRAME_KINDS};
 use crate::simulation::notes::Reason;
 use crate::simulation::PacketRecord;
 use crate::topology::shape;
@@ -18,7 +18,8 @@ const NOT_ECT: u64 = 0;
 const ECT_0: u64 = 2;
 const CE: u64 = 3;
 
-/// Returns the memory in bytes for a row of the table, and for the rows that it is made of. Each thread keeps as many of these as there may be.
+/// Returns the memory in bytes for a row of the table, and for the rows that it is made of, of which each thread keeps as many as
+/// there may be.
 pub fn packet_row_bytes(scenario: &Scenario) -> f64 {
     let shape = shape::of(&scenario.network.topology);
     let class = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
@@ -40,15 +41,15 @@ table! {
         time_ps: Nothing,
         /// When its first bit was put on the link, in picoseconds; of a frame that was lost `time_ps`.
         begun_ps: Nothing,
-        /// The link's name. Of a frame that was lost, the link that it was to cross; where it had arrived at its host, or no way was known for it,
-        /// the one that it came over.
+        /// The link's name. Of a frame that was lost the link that it was to cross, or where it had arrived at its host,
+        /// or no way was known for it, the one that it came over.
         link: Nothing,
         /// The node that it comes from: a host, an arbiter, or of a PAUSE the link's beginning.
         from: Nothing,
         /// The node that it is for.
         to: Nothing,
-        /// What it is: `data`, `ack`, `header` (data whose payload a switch cut off), `nack` (the answer to that), `cnp` (a congestion
-        /// notification), `credit`, `probe`, `echo` (the answer to that), `pause`, `resume`, or of Fastpass
+        /// What it is: `data`, `ack`, `header` (data whose payload a switch cut off), `nack` (the answer to that),
+        /// `cnp` (a congestion notification), `credit`, `probe`, `echo` (the answer to that), `pause`, `resume`, or of Fastpass
         /// `request`, `allocation`, `reset`, `watchdog`, `trial` or `answer`.
         kind: Nothing,
         /// The flow's number; NaN of what is of no flow.
@@ -61,9 +62,10 @@ table! {
         wire_bytes: Nothing,
         /// The name of its class; empty where there are no classes.
         class: Nothing,
-        /// The ECN field of its IP header: 0 where its transport does not know ECN, 2 where it does, and 3 after a switch has marked it.
+        /// The ECN field of its IP header: 0 where its transport does not know ECN, 2 where it does, and 3 after a
+        /// switch has marked it.
         ecn: Nothing,
-        /// 1 of an acknowledgement of a packet that was marked, and 0 of all else.
+        /// 1 of an acknowledgement or notification of a packet that was marked, and 0 of all else.
         echo: Nothing,
         /// 1 of a packet that ends a message, and of the acknowledgement that this caused; 0 of all else.
         last: Nothing,
@@ -82,8 +84,8 @@ table! {
         remote_queuing_us: Nothing,
         /// Of an acknowledgement: the switches that the packet passed.
         echoed_hops: Nothing,
-        /// Empty, or why the frame was lost: `no room` at a port, `on the link` by a `[[fault]]`, `dead` where it waited for a link or
-        /// relay that died, `no way` around dead links, `at the host` whose receive queue was full.
+        /// Empty, or why the frame was lost: `no room` at a port, `on the link` by a `[[fault]]`, `dead` where it
+        /// waited for a link or relay that died, `no way` around dead links, `at the host` whose receive queue was full.
         lost: Nothing,
     }
 }
@@ -116,7 +118,8 @@ impl Recorded {
         let texts = |names: Vec<String>, row: &dyn Fn(&FrameRow) -> u32| {
             Column::Texts(Texts::new(names, rows.iter().map(row).collect()))
         };
-        let nodes = || graph.nodes().iter().map(|node| node.name.clone()).collect::<Vec<String>>();
+        let nodes: Vec<String> = graph.nodes().iter().map(|node| node.name.clone()).collect();
+        let ends = simulation.ends_of(rows);
         let mut classes: Vec<String> =
             measured.scenario.classes.iter().map(|class| class.name.clone()).collect();
         if classes.is_empty() {
@@ -127,9 +130,9 @@ impl Recorded {
             time_ps: integers(&|row| row.time),
             begun_ps: Column::Integers(simulation.beginnings(rows)),
             link: texts(graph.link_names(), &|row| row.link),
-            from: texts(nodes(), &|row| simulation.ends_of(row)[0]),
-            to: texts(nodes(), &|row| simulation.ends_of(row)[1]),
-            kind: Column::Texts(rows.iter().map(|row| row.kind.name()).collect()),
+            from: Column::Texts(Texts::new(nodes.clone(), ends.iter().map(|[from, _]| *from).collect())),
+            to: Column::Texts(Texts::new(nodes, ends.iter().map(|[_, to]| *to).collect())),
+            kind: texts(FRAME_KINDS.map(String::from).to_vec(), &|row| row.kind as u32),
             flow: Column::Floats(rows.iter().map(flow).collect()),
             seq: integers(&|row| row.seq.into()),
             payload_bytes: integers(&|row| simulation.payload_of_row(row).into()),

@@ -15,7 +15,7 @@ use crate::net::pfc::PAUSE_BYTES;
 /// The conversation of a PAUSE, which is of none.
 pub const NO_CONVERSATION: u32 = u32::MAX;
 
-/// What a frame is.
+/// What a frame is. THE ORDER IS THAT OF [`FRAME_KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FrameKind {
     /// A data packet of a flow.
@@ -52,35 +52,32 @@ pub enum FrameKind {
     Resume,
 }
 
-impl FrameKind {
-    /// The name of the kind in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            FrameKind::Data => "data",
-            FrameKind::Ack => "ack",
-            FrameKind::Header => "header",
-            FrameKind::Nack => "nack",
-            FrameKind::Cnp => "cnp",
-            FrameKind::Credit => "credit",
-            FrameKind::Probe => "probe",
-            FrameKind::Echo => "echo",
-            FrameKind::Request => "request",
-            FrameKind::Allocation => "allocation",
-            FrameKind::Reset => "reset",
-            FrameKind::Watchdog => "watchdog",
-            FrameKind::Trial => "trial",
-            FrameKind::Answer => "answer",
-            FrameKind::Pause => "pause",
-            FrameKind::Resume => "resume",
-        }
-    }
-}
+/// The names of the kinds in tables, IN THEIR ORDER.
+pub const FRAME_KINDS: [&str; 16] = [
+    "data",
+    "ack",
+    "header",
+    "nack",
+    "cnp",
+    "credit",
+    "probe",
+    "echo",
+    "request",
+    "allocation",
+    "reset",
+    "watchdog",
+    "trial",
+    "answer",
+    "pause",
+    "resume",
+];
+const _: () = assert!(FRAME_KINDS.len() == FrameKind::Resume as usize + 1);
 
 /// A frame at a link, as it is written down while the run goes on. Rows are ordered by time, then link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameRow {
-    /// The instant at which its last bit arrived at the link's end, in picoseconds; of a PAUSE that at which it took effect, and of a
-    /// lost frame that of the loss.
+    /// The instant at which its last bit arrived at the link's end, in picoseconds; of a PAUSE that at which it took effect, and of
+    /// a lost frame that of the loss.
     pub time: u64,
     /// The link.
     pub link: u32,
@@ -100,8 +97,8 @@ pub struct FrameRow {
     pub remote_queuing_us: u32,
     /// The packets that have arrived beyond `cumulative`, a bit each.
     pub sack: u64,
-    /// The instant at which its sender gave a data packet out, or that of the packet that this answers; of a PAUSE how long it holds.
-    /// In picoseconds.
+    /// The instant at which its sender gave a data packet out, or that of the packet that this answers; of a PAUSE how long it
+    /// holds. In picoseconds.
     pub stamp: u64,
     /// Size, hops and flags.
     pub meta: u32,
@@ -142,8 +139,8 @@ impl Wanted {
     }
 }
 
-/// The rows that a domain has written down. There may be more than the limit by what happens in a window, so that the first of all domains are among
-/// them.
+/// The rows that a domain has written down. There may be more than the limit, by what happens in a window, so that the first of
+/// all domains are among them.
 #[derive(Debug)]
 pub struct Capture {
     wanted: Arc<Wanted>,

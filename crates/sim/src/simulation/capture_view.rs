@@ -39,7 +39,7 @@ impl Simulation {
         PacketRecord { rows, is_cut }
     }
 
-    /// Returns when each of these frames began to be put on its link, in picoseconds. A lost frame never was, or at the instant of its loss.
+    /// Returns when each of these frames began to be put on its link, in picoseconds; of lost frames the instants of their losses.
     pub fn beginnings(&self, rows: &[FrameRow]) -> Vec<u64> {
         let links = Links::of(self);
         let begun = |row: &FrameRow| {
@@ -59,18 +59,21 @@ impl Simulation {
         domain.fabric.ports.pause_response(at)
     }
 
-    /// The nodes between which a frame is under way: where it comes from, and where it goes.
-    pub fn ends_of(&self, row: &FrameRow) -> [u32; 2] {
-        if row.conversation == NO_CONVERSATION {
-            let link = self.plan.graph.link(row.link);
-            return [link.from, link.to];
-        }
-        let [from, to] = self.plan.nodes_of(row.conversation);
-        if row.meta().contains(Meta::ACK) {
-            [to, from]
-        } else {
-            [from, to]
-        }
+    /// The nodes between which each of these frames is under way: where it comes from, and where it goes.
+    pub fn ends_of(&self, rows: &[FrameRow]) -> Vec<[u32; 2]> {
+        let of_flows = self.plan.specs.iter().map(|spec| [spec.from, spec.to]);
+        let of_probes = self.plan.probes.iter().map(|probe| probe.nodes);
+        let of_control = self.plan.control.iter().flat_map(|control| control.ends()).map(|(nodes, _)| nodes);
+        let conversations: Vec<[u32; 2]> = of_flows.chain(of_probes).chain(of_control).collect();
+        let ends = |row: &FrameRow| match conversations.get(row.conversation as usize) {
+            Some(&[from, to]) if row.meta().contains(Meta::ACK) => [to, from],
+            Some(&ends) => ends,
+            None => {
+                let link = self.plan.graph.link(row.link);
+                [link.from, link.to]
+            }
+        };
+        rows.iter().map(ends).collect()
     }
 
     /// The flow of a frame; none if it is no flow's.

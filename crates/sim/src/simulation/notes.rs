@@ -1,5 +1,5 @@
-//! What is written down of frames as a run goes on, and of the links that they cross: the journals of flows that are to be explained, and
-//! the packets that a scenario records.
+//! What is written down of frames as a run goes on, and of the links that they cross: the journals of flows that are to be explained,
+//! and the packets that a scenario records.
 //!
 //! A run that asks for neither has no notes. With notes, each window's events are looked through before they happen, as every arrival
 //! is among them; nothing is asked as a frame goes through a port.

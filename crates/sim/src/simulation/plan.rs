@@ -106,20 +106,6 @@ impl Plan {
         self.specs.len() + self.probes.len() + of_control as usize
     }
 
-    /// The nodes between which a conversation is: of a flow the hosts that send and receive.
-    pub fn nodes_of(&self, conversation: u32) -> [u32; 2] {
-        let conversation = conversation as usize;
-        let (flows, probes) = (self.specs.len(), self.probes.len());
-        if let Some(spec) = self.specs.get(conversation) {
-            [spec.from, spec.to]
-        } else if let Some(probe) = self.probes.get(conversation - flows) {
-            probe.nodes
-        } else {
-            let of_control = self.control().ends().nth(conversation - flows - probes);
-            of_control.expect("a conversation of a flow, a probe or two agents").0
-        }
-    }
-
     /// Returns whether the packets of a flow leave in timeslots while there is an arbiter.
     pub fn takes_slots(&self, flow: u32) -> bool {
         let spec = &self.specs[flow as usize];
