@@ -129,7 +129,14 @@ FILES = {
     "why": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }
-BELOW = ("plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto", "export pcapng", "export dissector")
+BELOW = (
+    "plan arbiter",
+    "plan dci-buffer",
+    "plan target-delay",
+    "export perfetto",
+    "export pcapng",
+    "export dissector",
+)
 """Commands of commands."""
 TOO_LONG = {"demo", "paper"}
 """Commands that take seconds or hours for what is right: they are asked for something wrong as well."""

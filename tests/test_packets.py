@@ -90,7 +90,10 @@ def options(body: bytes) -> Iterator[tuple[int, bytes]]:
 def read(path: Path) -> Capture:
     """Read a capture as the draft of pcapng says, and nothing that the writer has."""
     raw, at = path.read_bytes(), 0
-    comment, names, packets, interfaces = "", {}, [], []
+    comment = ""
+    names: dict[bytes, str] = {}
+    packets: list[Packet] = []
+    interfaces: list[tuple[str, int]] = []
     while at < len(raw):
         kind, total = struct.unpack_from("<II", raw, at)
         assert total % 4 == 0
@@ -110,7 +113,8 @@ def read(path: Path) -> Capture:
             assert kind == 6
             place, high, low, captured, length = struct.unpack_from("<IIIII", body)
             assert len(body) == 20 + captured + -captured % 4
-            packets.append(Packet(*interfaces[place], high << 32 | low, length, body[20 : 20 + captured]))
+            link, rate = interfaces[place]
+            packets.append(Packet(link, rate, high << 32 | low, length, body[20 : 20 + captured]))
         at += total
     assert at == len(raw)
     return Capture(comment, names, packets)
@@ -118,7 +122,7 @@ def read(path: Path) -> Capture:
 
 def checksum(header: bytes) -> int:
     """The sum that RFC 1071 wants to be all ones."""
-    total = sum(struct.unpack(">10H", header))
+    total: int = sum(struct.unpack(">10H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
@@ -187,7 +191,7 @@ def test_each_scenario_has_what_it_is_for(run: Run) -> None:
         assert kinds == {"data", "ack", "pause", "resume"}
     elif run.scenario.get("arbiter"):
         assert kinds >= {"data", "ack", "request", "allocation"}
-    elif "probe" in run.scenario and run.scenario["probe"]:
+    elif run.scenario.get("probe"):
         assert kinds >= {"data", "ack", "header", "nack", "credit", "probe", "echo"}
     else:
         assert kinds == {"data", "ack"}
@@ -201,7 +205,7 @@ def tshark(*arguments: object) -> str:
     if program is None:
         pytest.skip("tshark is not installed: apt-get install tshark")
     asked = [program, *map(str, arguments)]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)  # noqa: S603
+    told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
     # It says so of its own accord, whatever it reads.
     said = [line for line in told.stderr.splitlines() if not line.startswith("Running as user")]
     assert said == []
@@ -240,7 +244,9 @@ def test_tshark_reads_the_same_with_the_dissector(run: Run, clearway: Clearway) 
 def test_tshark_finds_nothing_wrong_without_the_dissector(run: Run) -> None:
     rows = run.table("packets")
     assert tshark("-r", "there.pcapng", "-Y", "_ws.expert") == ""
-    told = tshark("-r", "there.pcapng", "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len").splitlines()
+    told = tshark(
+        "-r", "there.pcapng", "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"
+    ).splitlines()
     assert len(told) == len(rows["link"])
     for at, line in enumerate(told):
         seconds, _ = line.split("\t")
@@ -249,7 +255,9 @@ def test_tshark_finds_nothing_wrong_without_the_dissector(run: Run) -> None:
         assert int(whole) * 10**9 + int(part) == int(rows["time_ps"][at]) // 1000
 
 
-def test_a_trace_has_a_slice_for_each_packet_as_long_as_it_is_put_on_the_link(run: Run, clearway: Clearway) -> None:
+def test_a_trace_has_a_slice_for_each_packet_as_long_as_it_is_put_on_the_link(
+    run: Run, clearway: Clearway
+) -> None:
     assert clearway("export", "perfetto", "there", "-o", "there.json").status == 0
     events = json.loads(Path("there.json").read_text())["traceEvents"]
     rows = run.table("packets")
@@ -298,13 +306,17 @@ def test_a_record_that_is_cut_short_says_so(clearway: Clearway, workspace: Path)
     ],
 )
 def test_bad_input(key: str, value: str, words: list[str], clearway: Clearway, workspace: Path) -> None:
-    answer = clearway("run", written(workspace / "bad.toml", INCAST), "--set", f"record.packets.{key}={value}")
+    answer = clearway(
+        "run", written(workspace / "bad.toml", INCAST), "--set", f"record.packets.{key}={value}"
+    )
     assert answer.status == 2
     for word in words:
         assert word in answer.err, answer.err
 
 
-def test_a_run_without_packets_says_how_to_record_them(clearway: Clearway, small: Path, workspace: Path) -> None:
+def test_a_run_without_packets_says_how_to_record_them(
+    clearway: Clearway, small: Path, workspace: Path
+) -> None:
     assert clearway("run", small, "--out", "there").status == 0
     answer = clearway("export", "pcapng", "there", "-o", "there.pcapng")
     assert answer.status == 2
@@ -314,7 +326,9 @@ def test_a_run_without_packets_says_how_to_record_them(clearway: Clearway, small
 
 
 def test_a_record_of_nothing_is_a_capture_of_nothing(clearway: Clearway, workspace: Path) -> None:
-    file = written(workspace / "none.toml", {**INCAST, "record": {"packets": {"from": "1ms", "until": "1001us"}}})
+    file = written(
+        workspace / "none.toml", {**INCAST, "record": {"packets": {"from": "1ms", "until": "1001us"}}}
+    )
     assert clearway("run", file, "--out", "none").status == 0
     assert len(Run.load(Path("none")).table("packets")["link"]) == 0
     assert clearway("export", "pcapng", "none", "-o", "none.pcapng").status == 0

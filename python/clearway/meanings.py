@@ -234,8 +234,8 @@ FIGURES: Mapping[str, str] = {
     "slots_refused": "Grants that endpoints refused as their timeslots were over, or too far ahead.",
     "packets": "Rows of the table `packets`. Not there without `[record.packets]`.",
     "packets_until_us": (
-        "The time of the last row of the table `packets`, where there were more packets than its `limit`. Not "
-        "there where all are recorded that were to be."
+        "The time of the last row of the table `packets`, where there were more packets than its `limit`. "
+        "Not there where all are recorded that were to be."
     ),
     "fallbacks": "Times that an endpoint began to send without timeslots, as no arbiter answered.",
     **_binned("rtt_{}_us", _RTT),

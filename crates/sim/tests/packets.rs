@@ -237,10 +237,14 @@ fn a_record_that_names_nothing_that_is_there_is_refused() {
         ("until = '0us'", "record.packets.until"),
         ("frm = '1us'", "from"),
     ] {
-        let Err(error) = load_text(&two_flows(record), "x", std::path::Path::new("."), &[], None) else {
+        // Another key of the table above is known still.
+        let text =
+            two_flows(record).replace("[record.packets]", "[record]\nqueues = '1ms'\n[record.packets]");
+        let Err(error) = load_text(&text, "x", std::path::Path::new("."), &[], None) else {
             panic!("{record} is accepted")
         };
         assert!(error.to_string().contains(says), "{record}: {error}");
+        assert_eq!(error.problems.len(), 1, "{error}");
     }
 }
 

@@ -30,12 +30,23 @@ from numpy.typing import NDArray
 
 from clearway.packets.record import Integers, PacketRecord
 
-KINDS: Mapping[str, int] = {
-    name: number
-    for number, name in enumerate(
-        "data ack header nack cnp credit probe echo request allocation reset watchdog trial answer".split(), 1
-    )
-}
+_KINDS = (
+    "data",
+    "ack",
+    "header",
+    "nack",
+    "cnp",
+    "credit",
+    "probe",
+    "echo",
+    "request",
+    "allocation",
+    "reset",
+    "watchdog",
+    "trial",
+    "answer",
+)
+KINDS: Mapping[str, int] = {name: number for number, name in enumerate(_KINDS, 1)}
 """The numbers of what a frame may be."""
 REASONS: Mapping[str, int] = {
     name: number for number, name in enumerate(("no room", "on the link", "dead", "no way", "at the host"), 1)
@@ -194,7 +205,7 @@ def _checksum(made: NDArray[np.void]) -> Integers:
     """Return the checksums of IPv4 headers in which theirs are still 0 (RFC 1071)."""
     raw = made.view(np.uint8).reshape(len(made), CAPTURED)[:, ETHERNET : ETHERNET + 20]
     words = np.ascontiguousarray(raw).view(">u2").astype(np.int64)
-    sums = words.sum(axis=1)
+    sums: Integers = words.sum(axis=1)
     for _ in range(2):
         sums = (sums & _MOST) + (sums >> 16)
     return ~sums & _MOST

@@ -32,8 +32,12 @@ def capture(record: PacketRecord, version: str) -> bytes:
 
 
 def _blocks(record: PacketRecord, version: str) -> Iterator[bytes]:
-    options = _option(_COMMENT, record.said().encode()) + _option(_APPLICATION, f"Clearway {version}".encode())
-    yield _block(_SECTION, struct.pack("<IHHq", _BYTE_ORDER, 1, 0, _UNKNOWN_LENGTH) + options + _option(0, b""))
+    options = _option(_COMMENT, record.said().encode()) + _option(
+        _APPLICATION, f"Clearway {version}".encode()
+    )
+    yield _block(
+        _SECTION, struct.pack("<IHHq", _BYTE_ORDER, 1, 0, _UNKNOWN_LENGTH) + options + _option(0, b"")
+    )
     used = np.unique(record.link)
     for link in used.tolist():
         yield _interface(record.links[link], int(record.rates[link]))
@@ -54,7 +58,10 @@ def _packets(
     others = chosen[~is_pause]
     made = {
         False: _enhanced(
-            frames.headers(record, others), frames.lengths(record, others), time[~is_pause], interface[~is_pause]
+            frames.headers(record, others),
+            frames.lengths(record, others),
+            time[~is_pause],
+            interface[~is_pause],
         ),
         True: _enhanced(
             frames.pauses(record, chosen[is_pause]),

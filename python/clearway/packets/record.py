@@ -40,7 +40,7 @@ class PacketRecord:
     def is_pause(self) -> NDArray[np.bool_]:
         """Tell of each packet whether it is a PAUSE or a RESUME."""
         kind = self.rows["kind"]
-        return (kind == "pause") | (kind == "resume")
+        return np.isin(kind, ("pause", "resume"))
 
     def nodes_of(self, column: str) -> Integers:
         """Return for each packet the number of a node that is named in a column."""

@@ -1,4 +1,4 @@
-"""The packets of a run for Perfetto: a track for each link, with a slice for as long as a packet is put on it."""
+"""The packets of a run for Perfetto: a track for each link, with a slice for each packet."""
 
 from __future__ import annotations
 

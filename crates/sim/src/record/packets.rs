@@ -7,9 +7,9 @@ use super::outcome::{Column, Table, Value};
 use super::texts::Texts;
 use crate::engine::event::Meta;
 use crate::model::Scenario;
-use crate::run::worthwhile_threads;
 use crate::simulation::capture::{FrameKind, FrameRow, FRAME_KINDS};
-use crate::simulation::notes::Reason;
+use crate::simulation::footprint::packet_bytes;
+use crate::simulation::loss::Reason;
 use crate::simulation::PacketRecord;
 use crate::topology::shape;
 
@@ -18,14 +18,13 @@ const NOT_ECT: u64 = 0;
 const ECT_0: u64 = 2;
 const CE: u64 = 3;
 
-/// Returns the memory in bytes for a row of the table, and for the rows that it is made of, of which each thread keeps as many as
-/// there may be.
+/// Returns the memory in bytes for a row of the table, and for what it is made of.
 pub fn packet_row_bytes(scenario: &Scenario) -> f64 {
     let shape = shape::of(&scenario.network.topology);
     let class = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
     let texts = [class, "allocation".len(), REASONS[1].len(), shape.longest_name(), shape.longest_name()];
-    let raw = size_of::<FrameRow>() * (2 * worthwhile_threads(scenario, usize::MAX) + 1);
-    raw as f64 + NUMBER * 15.0 + link_text_bytes(&*shape) + texts.into_iter().map(text_bytes).sum::<f64>()
+    let raw = packet_bytes(shape.hosts() as usize);
+    raw + NUMBER * 15.0 + link_text_bytes(&*shape) + texts.into_iter().map(text_bytes).sum::<f64>()
 }
 
 /// What the table says of losses, by the number of the reason; of frames that are not lost, nothing.

@@ -247,8 +247,8 @@ fn read_record(r: &mut Section, names: Option<&Names>) -> Option<Record> {
     let doc = "Simulate each job once more, without anything beside it and without faults: its slowdown.";
     let alone = r.flag("alone", doc, false);
     let packets = r.optional_table("packets", packets::DOC, |r| packets::read(r, names));
-    Some(Record {
-        packets: packets.ok()?.flatten(),
+    let record = Record {
+        packets: None,
         operations,
         timeline,
         alone,
@@ -265,7 +265,8 @@ fn read_record(r: &mut Section, names: Option<&Names>) -> Option<Record> {
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
-    })
+    };
+    packets.ok().map(|packets| Record { packets: packets.flatten(), ..record })
 }
 
 /// Reads of which ranks and iterations of jobs each operation is recorded.

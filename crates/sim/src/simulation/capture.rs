@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::transport::Ack;
 
-use super::notes::{Lost, Reason};
+use super::loss::{Lost, Reason};
 use super::parcels::{Parcel, Parcels, Said};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Meta};

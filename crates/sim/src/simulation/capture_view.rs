@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clearway_proto::units::Time;
 
 use super::capture::{Capture, FrameKind, FrameRow, Wanted, NO_CONVERSATION};
-use super::notes::Links;
+use super::link_history::Links;
 use super::simulator::Simulation;
 use crate::engine::event::{Frame, Meta};
 use crate::model::Packets;

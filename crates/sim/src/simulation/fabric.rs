@@ -1,7 +1,7 @@
 //! The fabric of a domain: its ports, switches and relays, which take a frame and give frames out. Ports of hosts are part of it;
 //! hosts are not.
 
-use super::notes::{Lost, Reason};
+use super::loss::{Lost, Reason};
 use super::out::{LinkEnd, Out};
 use super::plan::Plan;
 use crate::engine::batches::AHEAD;

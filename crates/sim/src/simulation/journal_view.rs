@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clearway_proto::units::Time;
 
 use super::journal::{Completion, Crossing, FlowJournal, Hop, Journal, Watched};
-use super::notes::Links;
+use super::link_history::Links;
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::schemes::AnySender;

@@ -9,7 +9,7 @@ use clearway_proto::machine::Readiness;
 
 use super::domain::Domain;
 use super::hosts::{HostState, Hosts, NONE};
-use super::notes::Reason;
+use super::loss::Reason;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::engine::order::Item;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use clearway_proto::units::Time;
 
 use super::counters::TransportCounters;
-use super::notes::{Lost, Notes};
+use super::loss::Lost;
+use super::notes::Notes;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use super::taken::Taken;

@@ -3,7 +3,8 @@
 
 use super::domain::Domain;
 use super::fabric::Fabric;
-use super::notes::{Lost, RateChange, Reason};
+use super::loss::{Lost, Reason};
+use super::notes::RateChange;
 use super::out::Out;
 use super::plan::Plan;
 use crate::engine::agenda;

@@ -1,7 +1,7 @@
 //! Flow control as it happens: PAUSEs leave, take effect at the other end of their link, are repeated, and run out.
 
 use super::fabric::Fabric;
-use super::notes::{Lost, Reason};
+use super::loss::{Lost, Reason};
 use super::out::Out;
 use super::plan::Plan;
 use crate::engine::event::{key, Event, Kind};

@@ -4,7 +4,7 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::units::Time;
 
 use super::domain::Domain;
-use super::notes::{Lost, Reason};
+use super::loss::{Lost, Reason};
 use super::plan::Plan;
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
 use crate::host::processor::{Processor, Received};

@@ -1,7 +1,7 @@
 //! Ruled ports as they go on: frames come to them, begin to leave, and have left. See [`crate::net::switches`].
 
 use super::fabric::Fabric;
-use super::notes::{Lost, Reason};
+use super::loss::{Lost, Reason};
 use super::out::{LinkEnd, Out};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};

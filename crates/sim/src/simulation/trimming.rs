@@ -9,7 +9,7 @@ use clearway_proto::units::Time;
 
 use super::domain::Domain;
 use super::fabric::Fabric;
-use super::notes::Reason;
+use super::loss::Reason;
 use super::out::Out;
 use super::parcels::Parcel;
 use super::plan::Plan;
