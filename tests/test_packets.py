@@ -298,7 +298,7 @@ def test_a_record_that_is_cut_short_says_so(clearway: Clearway, workspace: Path)
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("flows", "[99]", ["record.packets.flows", "names flow 99", "4 flows at most"]),
+        ("flows", "[99]", ["record.packets.flows", "names flow 99", "numbered from 0 to 3"]),
         ("links", '"h0-h1"', ["record.packets.links", "h0 is linked to tor0"]),
         ("limit", "0", ["record.packets.limit", "1 to"]),
         ("limit", "10000000000", ["record.packets.limit"]),

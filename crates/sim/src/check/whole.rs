@@ -101,9 +101,8 @@ fn check_packets(r: &Section, scenario: &Scenario) {
     let last = flows.into_iter().flatten().map(|range| range.end - 1).max();
     let most = most_flows(scenario);
     if let Some(last) = last.filter(|&last| f64::from(last) >= most) {
-        let flows =
-            if most == 1.0 { "one flow, 0".into() } else { format!("{most:.0} flows at most, from 0 on") };
-        let message = format!("names flow {last}, and the scenario has {flows}");
+        let message =
+            format!("names flow {last}, but flows are numbered from 0 to {:.0} at most", most - 1.0);
         r.conflict_at("record.packets.flows", message);
     }
 }
