@@ -1,6 +1,8 @@
 """Recorded packets as other tools read them: captures by a reader of its own and by tshark, and traces."""
 
 import json
+import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -14,6 +16,8 @@ from clearway.packets import frames
 from clearway.runs import Run
 
 from tests.conftest import SMALL, Clearway, written
+
+ROOT = Path(__file__).parent.parent
 
 INCAST: dict[str, Any] = {
     **SMALL,
@@ -334,3 +338,20 @@ def test_a_record_of_nothing_is_a_capture_of_nothing(clearway: Clearway, workspa
     assert clearway("export", "pcapng", "none", "-o", "none.pcapng").status == 0
     assert read(Path("none.pcapng")).packets == []
     assert clearway("export", "perfetto", "none", "-o", "none.json").status == 0
+
+
+def test_what_the_page_says_of_tshark_is_what_it_prints(clearway: Clearway, workspace: Path) -> None:
+    """Its commands of Clearway run in another test; here those of a program that may not be there."""
+    page = (ROOT / "docs" / "WHY.md").read_text(encoding="utf-8")
+    scenario = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    asked = re.search(r"```sh\n(tshark .*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert scenario is not None
+    assert asked is not None
+    (workspace / "answers.toml").write_text(scenario[1], encoding="utf-8")
+    for line in re.findall(
+        r"^clearway (?:run answers.toml --set 'record|export [pd]).*$", page, re.MULTILINE
+    ):
+        if "perfetto" not in line:
+            assert clearway(*shlex.split(line)[1:]).status == 0
+    told = tshark(*shlex.split(asked[1].replace("\\\n", ""))[1:])
+    assert [line.split() for line in told.splitlines()] == [line.split() for line in asked[2].splitlines()]
