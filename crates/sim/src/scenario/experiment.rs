@@ -74,9 +74,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         duration,
     };
     let at_nodes = read_at_nodes(r, &scene);
-    let record = r
-        .table("record", "What is sampled; nothing by default.", |r| read_record(r, names.as_ref()))
-        .flatten();
+    let record = read_record(r, names.as_ref());
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);
@@ -240,6 +238,10 @@ fn last_stop(traffic: &[Traffic]) -> Option<Span> {
 }
 
 fn read_record(r: &mut Section, names: Option<&Names>) -> Option<Record> {
+    r.table("record", "What is sampled; nothing by default.", |r| read_samples(r, names)).flatten()
+}
+
+fn read_samples(r: &mut Section, names: Option<&Names>) -> Option<Record> {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
     let operations = r.flag("operations", "A row for every operation.", false);

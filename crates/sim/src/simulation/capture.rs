@@ -125,7 +125,9 @@ impl Wanted {
         let mut marked = Vec::new();
         if let Some(wanted) = &packets.links {
             marked.resize(links as usize, false);
-            wanted.iter().for_each(|&link| marked[link as usize] = true);
+            for &link in wanted {
+                marked[link as usize] = true;
+            }
         }
         Wanted { packets: packets.clone(), links: marked }
     }

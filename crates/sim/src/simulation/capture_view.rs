@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clearway_proto::units::Time;
 
 use super::capture::{Capture, FrameKind, FrameRow, Wanted, NO_CONVERSATION};
+use super::control_plan::ControlPlan;
 use super::link_history::Links;
 use super::simulator::Simulation;
 use crate::engine::event::{Frame, Meta};
@@ -63,7 +64,7 @@ impl Simulation {
     pub fn ends_of(&self, rows: &[FrameRow]) -> Vec<[u32; 2]> {
         let of_flows = self.plan.specs.iter().map(|spec| [spec.from, spec.to]);
         let of_probes = self.plan.probes.iter().map(|probe| probe.nodes);
-        let of_control = self.plan.control.iter().flat_map(|control| control.ends()).map(|(nodes, _)| nodes);
+        let of_control = self.plan.control.iter().flat_map(ControlPlan::ends).map(|(nodes, _)| nodes);
         let conversations: Vec<[u32; 2]> = of_flows.chain(of_probes).chain(of_control).collect();
         let ends = |row: &FrameRow| match conversations.get(row.conversation as usize) {
             Some(&[from, to]) if row.meta().contains(Meta::ACK) => [to, from],
