@@ -103,6 +103,8 @@ OWN: dict[str, Sequence[str]] = {
     "report": ("-o", "--output", "--figure", "--transport", "--class"),
     "plot": ("--kind", "-o", "--output", "--columns", "--label", "--figure"),
     "export perfetto": ("-o", "--output"),
+    "export pcapng": ("-o", "--output"),
+    "export dissector": ("-o", "--output"),
     "why": ("--flow", "--files", "--threads", "--json"),
     "import": ("-o", "--output", "--format", "--start-unit", "--force", "--json"),
     "plan target-delay": ("--rate", "--topology", "--hosts", "--flows", "--delay", "--mtu", "--json"),
@@ -128,10 +130,18 @@ FILES = {
     "report": PATHS,
     "plot": PATHS,
     "export perfetto": PATHS,
+    "export pcapng": PATHS,
     "why": PATHS,
     "import": ("flows.cm", "small.toml", *PATHS),
 }
-BELOW = ("plan arbiter", "plan dci-buffer", "plan target-delay", "export perfetto")
+BELOW = (
+    "plan arbiter",
+    "plan dci-buffer",
+    "plan target-delay",
+    "export perfetto",
+    "export pcapng",
+    "export dissector",
+)
 """Commands of commands."""
 TOO_LONG = {"demo", "paper"}
 """Commands that take seconds or hours for what is right: they are asked for something wrong as well."""

@@ -136,6 +136,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "routing": [{"detect": "10us", "converge": "1ms"}],
     "record": [{}],
     "record.flows": [{"every": "10us", "first": 1}],
+    "record.packets": [{}],
 }
 CONDITIONS: dict[str, dict[str, Any]] = {
     "alpha": {"sharing": "shared"},
@@ -201,8 +202,9 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "sizes": [7, True],
     "times": [7, True],
     "host": [True, {}],
-    "flows": [True, 1.5, {}],
     "hosts": [True, {}],
+    "flows": [True, 1.5, [], {}],
+    "links": [7, True, [], {}],
     "node": [True, 1.5, []],
     "nodes": [True, 1.5, [], {}],
     "placement": [True, 1.5, [], {}],
@@ -216,6 +218,7 @@ WRONG_WORDS: dict[str, list[str]] = {
     "name": ["nonsense"],
     "file": ["nowhere.toml"],
     "link": ["nonsense", "->"],
+    "links": ["nonsense", "->"],
     "sizes": ["nonsense", "fixed:", "fixed:5us", "exponential:0B"],
     "times": ["nonsense", "5", "5us..", "9us..3us"],
     "host": ["nonsense"],

@@ -161,6 +161,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure("slots_granted", "timeslots granted", "count", whole=True),
     Figure("slots_unused", "timeslots not used", "count", "lower", whole=True),
     Figure("slots_refused", "timeslots too late or early", "count", "lower", whole=True),
+    Figure("packets", "packets recorded", "count", rare=True, whole=True),
+    Figure("packets_until_us", "end of the record of packets", "time", rare=True, whole=True),
     Figure(
         "fallbacks", "endpoints without an arbiter", "count", "lower", headline=True, rare=True, whole=True
     ),

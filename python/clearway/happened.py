@@ -50,6 +50,7 @@ def what_happened(
         *_busiest(_table(tables, "links"), summary),
         *_faults(_table(tables, "faults")),
         *_timeslots(summary),
+        *_packets(summary),
         *_limited([f"Warning: {warning}" for warning in warnings], _MOST_WARNINGS, "warning"),
     ]
 
@@ -264,6 +265,15 @@ def _timeslots(summary: Mapping[str, Any]) -> list[str]:
     if fallbacks := summary.get("fallbacks"):
         return [f"Endpoints began to send without timeslots {_often(fallbacks)}, as no arbiter answered."]
     return []
+
+
+def _packets(summary: Mapping[str, Any]) -> list[str]:
+    """Say where the record of packets ends, if that is before it was to."""
+    until = summary.get("packets_until_us")
+    if until is None:
+        return []
+    count = _of(summary["packets"], "packet")
+    return [f"The record of packets ends at {_time(until)} with {count}, its limit (record.packets.limit)."]
 
 
 def _limited(lines: list[str], most: int, what: str) -> list[str]:

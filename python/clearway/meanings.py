@@ -232,6 +232,11 @@ FIGURES: Mapping[str, str] = {
     "slots_granted": "Grants of timeslots that endpoints took.",
     "slots_unused": "Timeslots whose turn came and in which nothing left, as nothing waited any more.",
     "slots_refused": "Grants that endpoints refused as their timeslots were over, or too far ahead.",
+    "packets": "Rows of the table `packets`. Not there without `[record.packets]`.",
+    "packets_until_us": (
+        "The time of the last row of the table `packets`, where there were more packets than its `limit`. "
+        "Not there where all are recorded that were to be."
+    ),
     "fallbacks": "Times that an endpoint began to send without timeslots, as no arbiter answered.",
     **_binned("rtt_{}_us", _RTT),
     **_binned("fabric_rtt_{}_us", _FABRIC),

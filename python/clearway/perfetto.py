@@ -1,4 +1,4 @@
-"""Timelines of jobs as Perfetto and Chrome read them: the Trace Event Format's JSON.
+"""Timelines of jobs, and packets, as Perfetto and Chrome read them: the Trace Event Format's JSON.
 
 A process is a job, a thread one of a rank's lanes: what it computes, and as many for messages as are under
 way at a time. Spans of one lane do not overlap, as the format wants it.
@@ -7,6 +7,7 @@ way at a time. Spans of one lane do not overlap, as the format wants it.
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearway.errors import ClearwayError
+from clearway.packets.record import packet_record
+from clearway.packets.trace import events as packet_events
 from clearway.runs import HOW_TO_RECORD, Run
 
 _LANES = 10_000  # between the threads of two ranks
@@ -23,11 +26,17 @@ Rows = Mapping[str, NDArray[Any]]
 
 
 def trace(run: Run) -> str:
-    """Return the trace of a run that has recorded a timeline."""
-    rows = run.tables.get("timeline")
-    if rows is None:
-        raise ClearwayError(f"{run.path or run.name}: has no timeline", HOW_TO_RECORD["timeline"])
-    events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in _events(run, rows))
+    """Return the trace of a run that has recorded a timeline, or packets."""
+    found: list[Iterator[dict[str, Any]]] = []
+    if (rows := run.tables.get("timeline")) is not None:
+        found.append(_events(run, rows))
+    if "packets" in run.tables:
+        found.append(packet_events(packet_record(run)))
+    if not found:
+        remedy = " or ".join(HOW_TO_RECORD[name] for name in ("timeline", "packets"))
+        raise ClearwayError(f"{run.path or run.name}: has no timeline and no packets", remedy)
+    each = itertools.chain.from_iterable(found)
+    events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in each)
     return f'{{"displayTimeUnit":"ns","traceEvents":[\n{events}\n]}}\n'
 
 

@@ -26,6 +26,7 @@ _TEXTS = frozenset(
         "place",
         "role",
         "failed_links",
+        "lost",
     }
 )
 """The columns of a run's tables that are text; all others are numbers."""

@@ -22,6 +22,7 @@ _OF_KINDS: Mapping[Kind, str] = {
 }
 _SUFFIXES: Mapping[str, str] = {
     "_us": "us",
+    "_ps": "ps",
     "bytes": "bytes",
     "_gbps": "Gb/s",
     "_packets": "packets",

@@ -10,6 +10,7 @@ use crate::model::Scenario;
 use crate::record::explanation::{explain, Explanation};
 use crate::record::observer::Observer;
 use crate::record::{slowest, Outcome, Progress, Stopped};
+use crate::simulation::footprint::HOSTS_A_THREAD;
 use crate::simulation::Simulation;
 use crate::topology::shape;
 
@@ -18,9 +19,6 @@ const COMPLETION_GRID: Span = Span::from_us(10);
 
 /// How often a run looks whether a frame of a lossless class was dropped, or a job or flow can never end.
 const LOOKS: u64 = 100;
-
-/// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
-const HOSTS_A_THREAD: usize = 256;
 
 /// The threads that a run of this scenario takes: as many as `asked` for, but at most one a host; without that as many
 /// as it is worth.
@@ -136,6 +134,9 @@ fn simulate_once(
     let mut simulation = Simulation::new(scenario, threads);
     if !aim.explain.is_empty() {
         simulation.watch(aim.explain);
+    }
+    if let Some(packets) = &scenario.record.packets {
+        simulation.capture(packets);
     }
     let mut observer = Observer::new(scenario, &simulation);
     simulation.meter(observer.flows_with_series());

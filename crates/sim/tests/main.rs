@@ -31,6 +31,7 @@ mod long_links;
 mod lossless;
 mod ndp;
 mod operations;
+mod packets;
 mod paths;
 mod pfc;
 mod preview;

@@ -11,7 +11,7 @@ use crate::scenario::reader::Section;
 use crate::scenario::shape::role_name;
 use crate::topology::routing::{most_paths, path_between, Router};
 use crate::topology::{shape, Graph};
-use crate::traffic::pattern;
+use crate::traffic::{most_flows, pattern};
 
 /// Checks what tables demand of each other, once each is right in itself.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
@@ -22,6 +22,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     check_header_rooms(r, scenario);
     check_receive_queues(r, scenario);
     check_probes(r, scenario);
+    check_packets(r, scenario);
     classes::check(r, scenario);
     classes::check_pfc(r, scenario);
     relays::check(r, scenario);
@@ -92,6 +93,18 @@ fn check_probes(r: &Section, scenario: &Scenario) {
     if scenario.probes.len() > MAX_PROBES {
         let message = format!("found {} probes; the most is {MAX_PROBES}", scenario.probes.len());
         r.conflict_at("probe", message);
+    }
+}
+
+/// Flows whose packets are recorded are flows of the scenario.
+fn check_packets(r: &Section, scenario: &Scenario) {
+    let flows = scenario.record.packets.as_ref().and_then(|packets| packets.flows.as_ref());
+    let last = flows.into_iter().flatten().map(|range| range.end - 1).max();
+    let most = most_flows(scenario);
+    if let Some(last) = last.filter(|&last| f64::from(last) >= most) {
+        let message =
+            format!("names flow {last}, but flows are numbered from 0 to {:.0} at most", most - 1.0);
+        r.conflict_at("record.packets.flows", message);
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a run samples.
 
-use clearway_proto::units::Span;
+use std::ops::Range;
+
+use clearway_proto::units::{Span, Time};
 
 use super::FlowSeries;
 
@@ -29,6 +31,23 @@ pub struct Record {
     pub timeline: Option<Timeline>,
     /// Whether each job is simulated by itself as well.
     pub alone: bool,
+    /// The packets that are recorded; none by default.
+    pub packets: Option<Packets>,
+}
+
+/// Which packets are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// The flows, as ranges of their numbers; `None`: all, and what is of no flow.
+    pub flows: Option<Vec<Range<u32>>>,
+    /// The links by number; `None`: all.
+    pub links: Option<Vec<u32>>,
+    /// From when on.
+    pub from: Time,
+    /// Up to when, which is not included.
+    pub until: Time,
+    /// The most packets that are recorded.
+    pub limit: u64,
 }
 
 /// What part of each job has a timeline.

@@ -108,21 +108,8 @@ impl Scheduler {
     /// then as often as one likes until [`Self::serve`] says what was sent.
     pub fn choose(&mut self, rules: &[Rule], waiting: ClassSet) -> Option<usize> {
         self.tag(rules, waiting);
-        let waiting =
-            if self.first == self.most_first { self.without_first(rules, waiting) } else { waiting };
+        let waiting = if self.first == self.most_first { without_first(rules, waiting) } else { waiting };
         each(waiting).min_by_key(|&class| (rules[class].level, self.classes[class].start, class))
-    }
-
-    /// The waiting classes of another level than 0, or all of them where there are no others.
-    #[cold]
-    fn without_first(&self, rules: &[Rule], waiting: ClassSet) -> ClassSet {
-        let others =
-            each(waiting).filter(|&class| rules[class].level > 0).fold(0, |set, class| set | only(class));
-        if others == 0 {
-            waiting
-        } else {
-            others
-        }
     }
 
     /// Gives start tags to those who have begun to wait since the last decision.
@@ -156,6 +143,18 @@ impl Scheduler {
             let others_wait = rule.level == 0 && self.tagged & !only(class) != 0;
             self.first = if others_wait { (self.first + 1).min(self.most_first) } else { 0 };
         }
+    }
+}
+
+/// The waiting classes of another level than 0, or all of them where there are no others.
+#[cold]
+fn without_first(rules: &[Rule], waiting: ClassSet) -> ClassSet {
+    let others =
+        each(waiting).filter(|&class| rules[class].level > 0).fold(0, |set, class| set | only(class));
+    if others == 0 {
+        waiting
+    } else {
+        others
     }
 }
 

@@ -15,6 +15,7 @@ mod jobs;
 mod measured;
 pub mod observer;
 mod outcome;
+pub(crate) mod packets;
 pub mod pauses;
 mod requests;
 pub mod samples;

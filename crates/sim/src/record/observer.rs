@@ -15,6 +15,7 @@ use super::job_parts;
 use super::jobs;
 use super::measured::Measured;
 use super::outcome::Outcome;
+use super::packets;
 use super::pauses;
 use super::requests;
 use super::samples::{self, Samples};
@@ -126,10 +127,12 @@ impl<'a> Observer<'a> {
         tables.extend(pauses::pauses(&measured));
         tables.extend(pauses::deadlock(&measured));
         tables.extend(self.samples.into_tables(&measured));
+        let packets = packets::record(&measured);
+        tables.extend(packets.as_ref().map(|packets| packets.table(&measured)));
         Outcome {
             digest: digest(simulation).to_string(),
             packet_hops: simulation.packet_hops(),
-            summary: summarise(&measured),
+            summary: summarise(&measured, packets.as_ref()),
             tables,
             interrupted: false,
         }
@@ -158,7 +161,8 @@ pub fn definitions() -> Vec<Definition> {
         pauses::Pauses::DEFINITION,
         pauses::Deadlock::DEFINITION,
     ];
-    always.into_iter().chain(others).chain(samples::DEFINITIONS).collect()
+    let samples = samples::DEFINITIONS.into_iter().chain([packets::PacketTable::DEFINITION]);
+    always.into_iter().chain(others).chain(samples).collect()
 }
 
 /// The counters of each transport as they are now.

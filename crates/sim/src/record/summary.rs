@@ -9,12 +9,13 @@ use super::faults;
 use super::jobs;
 use super::measured::{LinkFigures, Measured};
 use super::outcome::Value;
+use super::packets::Recorded;
 use super::pauses;
 use super::requests;
 use crate::simulation::counters::{OperationCounters, TransportCounters};
 
 /// The summary: figures of all transports together, of the links, and of each transport by its name.
-pub(super) fn summarise(measured: &Measured) -> Value {
+pub(super) fn summarise(measured: &Measured, packets: Option<&Recorded>) -> Value {
     let transports = measured.scenario.transports.len();
     let mut figures = vec![
         entry("simulated_us", Value::Float(measured.end.as_us_f64())),
@@ -29,6 +30,7 @@ pub(super) fn summarise(measured: &Measured) -> Value {
     figures.extend(host_figures(measured));
     figures.extend(fastpass::figures(measured));
     figures.extend(pauses::figures(measured));
+    figures.extend(packets.into_iter().flat_map(Recorded::figures));
     figures.push(reasons(&figures));
     let each = |at: usize| {
         let mut figures = traffic_figures(measured, &[at]);

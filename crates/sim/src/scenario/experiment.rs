@@ -15,7 +15,8 @@ use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
 use super::{
-    arbiter, class, fault, host, job, network, node, probe, routing, series, switch, traffic, transport,
+    arbiter, class, fault, host, job, network, node, packets, probe, routing, series, switch, traffic,
+    transport,
 };
 use crate::model::{
     Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
@@ -77,7 +78,7 @@ pub(crate) fn read(r: &mut Section, base: &Path, fits: Fits) -> Option<Scenario>
         duration,
     };
     let at_nodes = read_at_nodes(r, &scene);
-    let record = read_recorded(r, (transports.as_deref(), classes.as_deref()));
+    let record = read_record(r, (transports.as_deref(), classes.as_deref()), names.as_ref());
     drop(names);
     let (network, switches, transports, traffic) = (net?, switches?, transports?, traffic?);
     let (classes, record) = (classes?, record?);
@@ -240,12 +241,12 @@ fn last_stop(traffic: &[Traffic]) -> Option<Span> {
     stops?.into_iter().max().map(|stop| stop.since(Time::ZERO))
 }
 
-/// Reads the table of what is sampled, where transports and classes are known.
-fn read_recorded(r: &mut Section, known: Known) -> Option<Record> {
-    r.table("record", "What is sampled; nothing by default.", |r| read_record(r, known)).flatten()
+/// Reads the table of what is sampled, where transports, classes and the names of nodes are known.
+fn read_record(r: &mut Section, known: Known, names: Option<&Names>) -> Option<Record> {
+    r.table("record", "What is sampled; nothing by default.", |r| read_samples(r, known, names)).flatten()
 }
 
-fn read_record(r: &mut Section, known: Known) -> Option<Record> {
+fn read_samples(r: &mut Section, known: Known, names: Option<&Names>) -> Option<Record> {
     let every = |name, doc| Key::new(name, doc, Span::from_ns(1)..=Span::from_secs(1000));
     let off = "not sampled";
     let operations = r.flag("operations", "A row for every operation.", false);
@@ -254,7 +255,9 @@ fn read_record(r: &mut Section, known: Known) -> Option<Record> {
     let alone = r.flag("alone", doc, false);
     let doc = "What each of some flows does over time: goodput, window, round-trip time, rate.";
     let flows = r.optional_table("flows", doc, |r| series::read(r, known));
+    let packets = r.optional_table("packets", packets::DOC, |r| packets::read(r, names));
     let record = Record {
+        packets: None,
         operations,
         timeline,
         alone,
@@ -277,7 +280,7 @@ fn read_record(r: &mut Section, known: Known) -> Option<Record> {
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),
     };
-    Some(Record { flows: flows.ok()?.flatten(), ..record })
+    Some(Record { flows: flows.ok()?.flatten(), packets: packets.ok()?.flatten(), ..record })
 }
 
 /// Reads of which ranks and iterations of jobs each operation is recorded.

@@ -86,7 +86,7 @@ pub(crate) fn split(all: Vec<Read>) -> Faults {
     faults
 }
 
-const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
+pub(super) const WANTED: &str = "a link, \"a>b\" for one way or \"a-b\" for both, such as \"h0-tor0\"";
 
 /// What tables of faults refer to.
 pub(crate) struct Scene<'a> {
@@ -247,7 +247,7 @@ fn node_text(node: &Node) -> &str {
 }
 
 /// The directions of a link that a text names.
-fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Misread> {
+pub(super) fn parse(node: &Node, names: Option<&Names>) -> Result<Vec<(String, String)>, Misread> {
     let text = node_text(node);
     let one_way = text.split_once('>');
     let pairs: Vec<(&str, &str)> = match one_way {

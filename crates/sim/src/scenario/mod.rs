@@ -24,6 +24,7 @@ pub(crate) mod names;
 pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod operations;
+mod packets;
 mod parameters;
 mod pfc;
 pub(crate) mod probe;

@@ -103,23 +103,19 @@ impl Domain {
         if self.out.end < plan.windows.end(window) {
             self.put_back_late();
         }
-        if self.out.journal.is_some() {
+        if self.out.notes.is_some() {
             self.note_arrivals(plan);
         }
     }
 
-    /// Writes down what arrives in a window and is of a flow that is to be explained.
+    /// Writes down what arrives in a window.
     #[cold]
     #[inline(never)]
     fn note_arrivals(&mut self, plan: &Plan) {
-        let Out { calendar, parcels, journal, .. } = &mut self.out;
-        let Some(journal) = journal else { return };
-        for &entry in self.batches.entries().iter() {
-            let event = calendar.event(slot_of(entry));
-            if event.is_arrival() {
-                journal.note_arrival(plan, event, parcels);
-            }
-        }
+        let Out { calendar, parcels, notes, .. } = &mut self.out;
+        let Some(notes) = notes else { return };
+        let events = self.batches.entries().iter().map(|&entry| calendar.event(slot_of(entry)));
+        notes.note_window(plan, events, parcels);
     }
 
     /// Puts those events back that lie beyond the time that is being simulated.

@@ -1,6 +1,7 @@
 //! The fabric of a domain: its ports, switches and relays, which take a frame and give frames out. Ports of hosts are part of it;
 //! hosts are not.
 
+use super::loss::{Lost, Reason};
 use super::out::{LinkEnd, Out};
 use super::plan::Plan;
 use crate::engine::batches::AHEAD;
@@ -74,7 +75,9 @@ impl Fabric {
         }
         while let Some(slot) = self.dropped.pop() {
             let event = out.calendar.release(slot);
-            out.lose(plan, &event.frame());
+            let lost =
+                Lost { at: event.time, link: self.next_link(plan, &event.frame()), reason: Reason::NoRoom };
+            out.lose(plan, &event.frame(), lost);
         }
     }
 
@@ -84,7 +87,22 @@ impl Fabric {
         if self.ports.port(at).intersects(Port::RULED) {
             self.offer_own(plan, out, at, frame);
         } else if !self.offer_plain(out, at, &frame) {
-            out.lose(plan, &frame);
+            self.lose(plan, out, at, &frame, Reason::NoRoom);
+        }
+    }
+
+    /// A frame is lost that was to leave over a port.
+    #[cold]
+    pub fn lose(&self, plan: &Plan, out: &mut Out, at: u32, frame: &Frame, reason: Reason) {
+        let lost = Lost { at: out.now, link: self.ports.port(at).link(), reason };
+        out.lose(plan, frame, lost);
+    }
+
+    /// The link that a frame is to cross next, as its route says.
+    pub fn next_link(&self, plan: &Plan, frame: &Frame) -> u32 {
+        match plan.routes.next(frame.route(), frame.meta) {
+            Next::Port(at) | Next::Choice(at) => self.ports.port(at).link(),
+            Next::Here(_) | Next::Agent(_) => unreachable!("a frame that has arrived goes nowhere"),
         }
     }
 

@@ -1,12 +1,11 @@
 //! Journals of the flows that are to be explained: the arrivals of their packets at each node, all other frames that their NICs
 //! sent, and the instants at which links were paused or got another rate.
 //!
-//! A run without such flows has no journal. With one, each window's events are looked through before they happen, as every
-//! arrival is among them; nothing is asked as a frame goes through a port.
+//! A run without such flows has no journal. See [`super::notes`].
 
 use std::sync::Arc;
 
-use clearway_proto::units::{Rate, Time};
+use clearway_proto::units::Time;
 
 use super::parcels::Parcels;
 use super::plan::Plan;
@@ -65,17 +64,6 @@ pub struct Completion {
     pub stamp: u64,
 }
 
-/// A link has another rate from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateChange {
-    /// The link.
-    pub link: u32,
-    /// The rate.
-    pub rate: Rate,
-    /// The instant in picoseconds at which the frame has left that still leaves at the old rate; that of the change, if there is none.
-    pub until: u64,
-}
-
 /// The entries that a domain has written down.
 #[derive(Debug)]
 pub struct Journal {
@@ -86,8 +74,6 @@ pub struct Journal {
     pub(super) departures: Vec<Departure>,
     /// Changes of the classes that are paused: the instant in picoseconds, the port's link, and all that are paused from then on.
     pub(super) pauses: Vec<(u64, u32, ClassSet)>,
-    /// The changes of links' rates.
-    pub(super) rates: Vec<RateChange>,
     /// The watched flows that are complete.
     pub(super) completions: Vec<Completion>,
 }
@@ -99,7 +85,6 @@ impl Journal {
             crossings: Vec::new(),
             departures: Vec::new(),
             pauses: Vec::new(),
-            rates: Vec::new(),
             completions: Vec::new(),
         }
     }
@@ -133,11 +118,6 @@ impl Journal {
         if !self.is_full() {
             self.pauses.push((now, link, paused));
         }
-    }
-
-    /// A link has another rate.
-    pub(super) fn note_rate(&mut self, change: RateChange) {
-        self.rates.push(change);
     }
 
     /// A flow is complete with this packet.

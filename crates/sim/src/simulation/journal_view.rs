@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clearway_proto::units::{Bytes, Time};
+use clearway_proto::units::Time;
 
-use super::journal::{Completion, Crossing, FlowJournal, Hop, Intervals, Journal, RateChange, Watched};
+use super::journal::{Completion, Crossing, FlowJournal, Hop, Journal, Watched};
+use super::link_history::Links;
 use super::plan::sized;
 use super::simulator::Simulation;
 use crate::net::scheduling::{only, ClassSet};
+use crate::schemes::AnySender;
 
 impl Simulation {
     /// Has these flows written down from now on, which is before the first event.
@@ -30,18 +32,17 @@ impl Simulation {
         }
         let watched = Arc::new(Watched { flows, nics });
         for domain in &mut self.domains {
-            domain.out.journal = Some(Box::new(Journal::new(Arc::clone(&watched))));
+            domain.out.notes.get_or_insert_default().journal = Some(Journal::new(Arc::clone(&watched)));
         }
     }
 
     /// Returns what is known of each watched flow that is complete, by flow; nothing if there was no room for all of it.
     pub fn journals(&self) -> Option<Vec<FlowJournal>> {
-        let journals: Vec<&Journal> =
-            self.domains.iter().filter_map(|domain| domain.out.journal.as_deref()).collect();
+        let journals: Vec<&Journal> = self.notes().filter_map(|notes| notes.journal.as_ref()).collect();
         if journals.iter().any(|journal| journal.is_full()) {
             return None;
         }
-        let links = Links::new(self, &journals);
+        let links = Links::of(self);
         let mut crossings: BTreeMap<u32, Vec<Crossing>> = BTreeMap::new();
         for crossing in journals.iter().flat_map(|journal| &journal.crossings) {
             crossings.entry(crossing.flow).or_default().push(*crossing);
@@ -98,76 +99,5 @@ impl Simulation {
             takes_slots: self.plan.takes_slots(flow),
             asks_for_credit: self.sender(flow).asks(),
         }
-    }
-}
-
-/// The links of a network: what happened to them in a run.
-struct Links<'a> {
-    simulation: &'a Simulation,
-    /// The changes of each link whose rate changed.
-    rates: BTreeMap<u32, Vec<RateChange>>,
-    /// The changes of the classes that are paused at each link's port.
-    pauses: BTreeMap<u32, Vec<(u64, ClassSet)>>,
-}
-
-impl Links<'_> {
-    fn new<'a>(simulation: &'a Simulation, journals: &[&Journal]) -> Links<'a> {
-        let (mut rates, mut pauses) = (BTreeMap::new(), BTreeMap::new());
-        for journal in journals {
-            for change in &journal.rates {
-                rates.entry(change.link).or_insert_with(Vec::new).push(*change);
-            }
-            for &(from, link, paused) in &journal.pauses {
-                pauses.entry(link).or_insert_with(Vec::new).push((from, paused));
-            }
-        }
-        Links { simulation, rates, pauses }
-    }
-
-    /// Returns when a frame of this many bytes that arrived then over a link had begun to leave, and when it had left.
-    fn sending(&self, link: u32, arrived: u64, size: u32) -> (u64, u64) {
-        let of = self.simulation.graph().link(link);
-        let ended = arrived - of.delay.as_ps();
-        let changes = self.rates.get(&link).map_or(&[][..], Vec::as_slice);
-        // A frame leaves at the rate at which it began.
-        let latest = changes.iter().rev().find(|change| change.until < ended);
-        let rate = latest.map_or(of.rate, |change| change.rate);
-        (ended - rate.transmission(Bytes::new(size.into())).as_ps(), ended)
-    }
-
-    /// Returns when a frame of this many bytes that began to leave then over a link began, and when it had left.
-    fn beginning(&self, link: u32, begun: u64, size: u32) -> (u64, u64) {
-        let changes = self.rates.get(&link).map_or(&[][..], Vec::as_slice);
-        let latest = changes.iter().rev().find(|change| change.until <= begun);
-        let rate = latest.map_or(self.simulation.graph().link(link).rate, |change| change.rate);
-        (begun, begun + rate.transmission(Bytes::new(size.into())).as_ps())
-    }
-
-    fn hop(&self, crossing: &Crossing, class: usize) -> Hop {
-        let (begun, ended) = self.sending(crossing.link, crossing.arrived, crossing.size);
-        Hop {
-            link: crossing.link,
-            begun,
-            serialisation: ended - begun,
-            arrived: crossing.arrived,
-            paused: self.paused(crossing.link, class),
-        }
-    }
-
-    /// Returns the times in which the port that feeds a link was not to send a class.
-    fn paused(&self, link: u32, class: usize) -> Intervals {
-        let (mut paused, mut since) = (Vec::new(), None);
-        for &(at, classes) in self.pauses.get(&link).into_iter().flatten() {
-            match (since, classes & only(class) != 0) {
-                (None, true) => since = Some(at),
-                (Some(from), false) => {
-                    paused.push((from, at));
-                    since = None;
-                }
-                _ => (),
-            }
-        }
-        paused.extend(since.map(|from| (from, u64::MAX)));
-        paused
     }
 }

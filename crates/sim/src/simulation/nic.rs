@@ -9,6 +9,7 @@ use clearway_proto::machine::Readiness;
 
 use super::domain::Domain;
 use super::hosts::{HostState, Hosts, NONE};
+use super::loss::Reason;
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
 use crate::engine::order::Item;
@@ -46,7 +47,7 @@ impl Domain {
         if self.fabric.ports.port(at).intersects(Port::RULED) {
             self.offer_to_ruled(plan, at, frame);
         } else if !self.fabric.offer_plain(&mut self.out, at, &frame) {
-            self.out.lose(plan, &frame);
+            self.fabric.lose(plan, &mut self.out, at, &frame, Reason::NoRoom);
         }
     }
 

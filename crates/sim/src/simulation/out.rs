@@ -6,7 +6,8 @@ use std::ops::Range;
 use clearway_proto::units::Time;
 
 use super::counters::TransportCounters;
-use super::journal::Journal;
+use super::loss::Lost;
+use super::notes::Notes;
 use super::parcels::Parcels;
 use super::plan::Plan;
 use super::taken::Taken;
@@ -55,8 +56,8 @@ pub(super) struct Out {
     /// Events since the domain was asked last.
     pub events: u64,
     pub taken: Taken,
-    /// The journal of flows that are to be explained; `None` where there are none.
-    pub journal: Option<Box<Journal>>,
+    /// What is written down of frames; `None` where nothing is.
+    pub notes: Option<Box<Notes>>,
 }
 
 impl Out {
@@ -75,7 +76,7 @@ impl Out {
             packet_hops: 0,
             events: 0,
             taken: Taken::default(),
-            journal: None,
+            notes: None,
         }
     }
 
@@ -109,7 +110,10 @@ impl Out {
 
     /// A frame is lost, and with it what does not fit its event.
     #[cold]
-    pub fn lose(&mut self, plan: &Plan, frame: &Frame) {
+    pub fn lose(&mut self, plan: &Plan, frame: &Frame, lost: Lost) {
+        if let Some(notes) = &mut self.notes {
+            notes.note_loss(plan, frame, lost, &self.parcels);
+        }
         let conversation = plan.routes.conversation(frame.route());
         let losses = &mut self.losses[conversation as usize];
         if frame.meta.contains(Meta::POOLED) {

@@ -3,7 +3,8 @@
 
 use super::domain::Domain;
 use super::fabric::Fabric;
-use super::journal::RateChange;
+use super::loss::{Lost, Reason};
+use super::notes::RateChange;
 use super::out::Out;
 use super::plan::Plan;
 use crate::engine::agenda;
@@ -22,15 +23,15 @@ impl Fabric {
         let (dies, is_noticed, returns) = (changes.dies(now), changes.is_noticed(now), changes.returns(now));
         let (usual, rate) = (changes.usual, changes.rate(now));
         self.ports.set_rate(at, usual, rate);
-        if let Some(journal) = &mut out.journal {
+        if let Some(notes) = &mut out.notes {
             let (link, rate) = (self.ports.port(at).link(), self.ports.rate(at));
-            journal.note_rate(RateChange { link, rate, until: self.ports.ends(at).unwrap_or(now) });
+            notes.note_rate(RateChange { link, rate, until: self.ports.ends(at).unwrap_or(now) });
         }
         if let Some(fault) = dies {
             let node = plan.graph.link(self.ports.port(at).link()).from;
             for (class, frame) in self.ports.take_waiting(at, now) {
                 out.taken.add(fault, node, class, &frame);
-                out.lose(plan, &frame);
+                self.lose(plan, out, at, &frame, Reason::Dead);
             }
         }
         if is_noticed {
@@ -79,8 +80,8 @@ impl Domain {
             }
             Hop::Nowhere(fault) => {
                 self.out.packet_hops += 1;
-                let frame = self.out.calendar.release(slot).frame();
-                self.drop_unrouted(plan, fault, node, &frame);
+                let event = self.out.calendar.release(slot);
+                self.drop_unrouted(plan, fault, (node, event.id()), &event.frame());
             }
         }
     }
@@ -93,14 +94,17 @@ impl Domain {
         match hop {
             None | Some(Hop::AsRouted) => self.offer(plan, at, frame),
             Some(Hop::Over(link)) => self.offer(plan, plan.partition.port(link).at, frame),
-            Some(Hop::Nowhere(fault)) => self.drop_unrouted(plan, fault, node, &frame),
+            Some(Hop::Nowhere(fault)) => {
+                let link = self.fabric.ports.port(at).link();
+                self.drop_unrouted(plan, fault, (node, link), &frame);
+            }
             Some(Hop::Arrived) => unreachable!("a conversation has two ends, apart from each other"),
         }
     }
 
-    fn drop_unrouted(&mut self, plan: &Plan, fault: u32, node: u32, frame: &Frame) {
+    fn drop_unrouted(&mut self, plan: &Plan, fault: u32, (node, link): (u32, u32), frame: &Frame) {
         self.out.taken.add(fault, node, plan.class_of(frame), frame);
-        self.out.lose(plan, frame);
+        self.out.lose(plan, frame, Lost { at: self.out.now, link, reason: Reason::NoWay });
     }
 }
 

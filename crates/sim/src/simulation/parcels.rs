@@ -100,6 +100,11 @@ impl Parcels {
         }
     }
 
+    /// The parcel at this place. Panics if there is none.
+    pub fn at(&self, place: u32) -> &Parcel {
+        self.places[place as usize].as_ref().expect("a frame's parcel is in the pool")
+    }
+
     /// Takes one out, which frees its place. Panics if there is none at this place.
     pub fn take(&mut self, place: u32) -> Parcel {
         self.free.push(place);

@@ -1,6 +1,7 @@
 //! Flow control as it happens: PAUSEs leave, take effect at the other end of their link, are repeated, and run out.
 
 use super::fabric::Fabric;
+use super::loss::{Lost, Reason};
 use super::out::Out;
 use super::plan::Plan;
 use crate::engine::event::{key, Event, Kind};
@@ -92,7 +93,8 @@ impl Fabric {
     /// A relay fails, or is back.
     fn bypass_relay(&mut self, plan: &Plan, out: &mut Out, at: u32) {
         for frame in self.ports.bypass(at, out.now) {
-            out.lose(plan, &frame);
+            let link = self.next_link(plan, &frame);
+            out.lose(plan, &frame, Lost { at: out.now, link, reason: Reason::Dead });
         }
         let relay = plan.graph.link(self.ports.port(at).link()).from;
         for &link in plan.graph.outgoing(relay) {
@@ -103,8 +105,8 @@ impl Fabric {
 
     /// Writes down which classes are paused at a port, where a flow is to be explained.
     pub(super) fn note_pauses(&self, out: &mut Out, at: u32) {
-        if let Some(journal) = &mut out.journal {
-            journal.note_pauses(out.now, self.ports.port(at).link(), self.ports.paused(at));
+        if let Some(notes) = &mut out.notes {
+            notes.note_pauses(out.now, self.ports.port(at).link(), self.ports.paused(at));
         }
     }
 

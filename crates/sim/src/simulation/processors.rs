@@ -4,6 +4,7 @@ use clearway_proto::machine::Readiness;
 use clearway_proto::units::Time;
 
 use super::domain::Domain;
+use super::loss::{Lost, Reason};
 use super::plan::Plan;
 use crate::engine::event::{key, Event, Frame, Kind, Meta};
 use crate::host::processor::{Processor, Received};
@@ -22,7 +23,9 @@ impl Domain {
         if self.processor(host).receive(now, *frame) {
             self.attend(plan, host);
         } else {
-            self.out.lose(plan, frame);
+            let node = plan.partition.nodes_in(self.number)[self.out.node as usize];
+            let lost = Lost { at: now, link: plan.graph.downlink(node), reason: Reason::AtHost };
+            self.out.lose(plan, frame, lost);
         }
     }
 

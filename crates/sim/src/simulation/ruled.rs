@@ -1,6 +1,7 @@
 //! Ruled ports as they go on: frames come to them, begin to leave, and have left. See [`crate::net::switches`].
 
 use super::fabric::Fabric;
+use super::loss::{Lost, Reason};
 use super::out::{LinkEnd, Out};
 use super::plan::Plan;
 use crate::engine::event::{Event, Frame, Kind};
@@ -100,7 +101,7 @@ impl Fabric {
         }
         match self.ports.admit(at, class, size, ingress, out.now) {
             Some(ingress) => self.join(plan, out, at, class, frame, ingress),
-            None => out.lose(plan, &frame),
+            None => self.lose(plan, out, at, &frame, Reason::NoRoom),
         }
         self.tell_peers(plan, out, None);
     }
@@ -138,8 +139,16 @@ impl Fabric {
                 out.send_on(link, arrives, &transmission.frame);
             }
             Leaves::Written(arrives) => self.send_written(plan, out, at, &transmission.frame, arrives),
-            Leaves::Lost => out.lose(plan, &transmission.frame),
+            Leaves::Lost => self.lose_on_link(plan, out, at, &transmission.frame),
         }
+    }
+
+    /// A frame has begun to leave over a ruled port whose link loses it.
+    #[cold]
+    fn lose_on_link(&self, plan: &Plan, out: &mut Out, at: u32, frame: &Frame) {
+        let port = self.ports.port(at);
+        let begun = port.busy_until - self.ports.transmission(at, frame.meta.size());
+        out.lose(plan, frame, Lost { at: begun, link: port.link(), reason: Reason::OnLink });
     }
 
     /// Sees to it that a ruled port goes on when it is free: by an event, where others may learn something from that, or else when

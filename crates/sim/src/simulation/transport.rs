@@ -79,8 +79,8 @@ impl Domain {
     #[inline(never)]
     fn complete(&mut self, end: u32, packet: &Frame) {
         let is_first = self.hosts.complete(end, self.out.time());
-        if let Some(journal) = self.out.journal.as_mut().filter(|_| is_first) {
-            journal.note_completion(self.hosts.receivers[end as usize].flow, packet);
+        if let Some(notes) = self.out.notes.as_mut().filter(|_| is_first) {
+            notes.note_completion(self.hosts.receivers[end as usize].flow, packet);
         }
     }
 

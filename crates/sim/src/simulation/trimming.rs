@@ -9,6 +9,7 @@ use clearway_proto::units::Time;
 
 use super::domain::Domain;
 use super::fabric::Fabric;
+use super::loss::Reason;
 use super::out::Out;
 use super::parcels::Parcel;
 use super::plan::Plan;
@@ -39,7 +40,7 @@ impl Fabric {
             }
             Judged::HasNoRoom => {
                 self.ports.count_drop(at, class, frame.meta.size());
-                out.lose(plan, &frame);
+                self.lose(plan, out, at, &frame, Reason::NoRoom);
             }
         }
     }
@@ -49,7 +50,7 @@ impl Fabric {
         let size = self.ports.trimmed_size(at);
         if !self.ports.has_header_room(at, size) {
             self.ports.count_drop(at, class, frame.meta.size());
-            return out.lose(plan, &frame);
+            return self.lose(plan, out, at, &frame, Reason::NoRoom);
         }
         self.ports.count_trim(at, frame.meta.size() - size);
         // What is pooled says its number anyway, and is what the header says too.
@@ -68,7 +69,7 @@ impl Fabric {
             self.join(plan, out, at, ahead, frame, NO_PORT);
         } else {
             self.ports.count_drop(at, class, frame.meta.size());
-            out.lose(plan, &frame);
+            self.lose(plan, out, at, &frame, Reason::NoRoom);
         }
     }
 }

@@ -76,6 +76,7 @@ fn shares(scenario: &Scenario, paths: f64) -> Vec<Share> {
     shares.extend(transports::spray_shares(scenario, paths));
     shares.extend(records::sample_shares(scenario));
     shares.extend(records::timeline_share(scenario));
+    shares.extend(records::packets_share(scenario));
     shares.extend(records::probe_shares(scenario));
     shares.extend(fastpass::shares(scenario));
     shares.extend(routing::share(scenario));

@@ -4,6 +4,7 @@ use super::share::Share;
 use crate::model::{Job, Probe, Scenario};
 use crate::record::fairness;
 use crate::record::job_parts::TIMELINE_ROW;
+use crate::record::packets::packet_row_bytes;
 use crate::record::samples::{footprints, Sampled};
 use crate::record::tables::probe_row_bytes;
 use crate::scenario::key::Shown;
@@ -39,6 +40,17 @@ pub(super) fn timeline_share(scenario: &Scenario) -> Option<Share> {
         what: format!("{rows:.0} rows of the timeline"),
         key: "record.timeline".into(),
         remedy: "lower timeline_iterations or timeline_ranks",
+    })
+}
+
+/// The share of the packets that are recorded; none where none are.
+pub(super) fn packets_share(scenario: &Scenario) -> Option<Share> {
+    let limit = scenario.record.packets.as_ref()?.limit;
+    Some(Share {
+        bytes: limit as f64 * packet_row_bytes(scenario),
+        what: format!("{limit} packets"),
+        key: "record.packets.limit".into(),
+        remedy: "lower limit",
     })
 }
 

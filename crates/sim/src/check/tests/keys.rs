@@ -35,6 +35,7 @@ fn forms() -> Vec<Form> {
     }
     add(&["record"], at(&["record"]));
     add(&["record", "flows"], at(&["record", "flows"]));
+    add(&["record", "packets"], at(&["record", "packets"]));
     add(&["transport", "a"], at(&["transport"])["additionalProperties"].clone());
     add(&["traffic"], at(&["traffic"])["items"].clone());
     add(&["job"], at(&["job"])["items"].clone());
@@ -119,6 +120,8 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "load") if form.schema["properties"].get("rate").is_some() => return None,
         (["traffic"], "rate") => json!("50k/s"),
         (["host", _], "hosts") => json!("1..3"),
+        (["record", _], "flows") => json!([0]),
+        (["record", _], "links") => json!(["h0-tor0", "tor0>h1"]),
         (["job"], "file") => json!("j.goal"),
         (["job"], "hosts") => json!("0..4"),
         (["job"], "start") => json!("1us"),
@@ -209,8 +212,8 @@ fn every_key_of_every_form_is_accepted() {
     let forms = forms();
     let transports = READERS.len();
     // 6 networks, 18 switches, 3 models of hosts by default and in a table, 7 patterns of which 2 have 2 operations each, 7
-    // faults, 7 collectives, 5 models that are trained, 2 redundancies, jobs from files, and 8 tables without a choice.
-    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 15 + 8);
+    // faults, 7 collectives, 5 models that are trained, 2 redundancies, jobs from files, and 9 tables without a choice.
+    assert_eq!(forms.len(), 6 + 18 + 2 * 3 + transports + 7 + 2 + 7 + 15 + 9);
     for form in &forms {
         let file = file(form, whole(form));
         let loaded = folder.read(&toml(&file)).unwrap_or_else(|error| panic!("{error}\n{file}"));
@@ -303,7 +306,6 @@ fn every_key_refuses_another_unit_and_none() {
                 "choice" => &[json!("nothing of the kind")],
                 "parts" => &[json!("5us"), json!("5"), json!(5), json!("5PPM"), json!("0.5ppb")],
                 "hosts" | "host" | "servers" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(99)],
-                "flows" => &[json!("nobody"), json!("3..1"), json!(1.5), json!(-1), json!([])],
                 "node" => &[json!("nobody"), json!("0..2"), json!(1.5), json!(99), json!(-1)],
                 "nodes" => &[json!("nobody"), json!([]), json!(["h0", "h0"]), json!([1.5]), json!(99)],
                 "placement" => {
@@ -312,6 +314,8 @@ fn every_key_refuses_another_unit_and_none() {
                 "sizes" => &[json!("nothing"), json!("fixed:5us")],
                 "file" => &[json!("nowhere.toml"), json!("")],
                 "link" => &[json!("h0"), json!("h0-h9")],
+                "links" => &[json!("h0"), json!([]), json!(["h0-tor0", "h0-h9"]), json!([1])],
+                "flows" => &[json!("nobody"), json!("3..1"), json!([]), json!([1.5]), json!(-1), json!(99)],
                 "name" => &[json!("nobody")],
                 "text" => &[json!(""), json!("two\nlines")],
                 "boolean" | "table" => &[],

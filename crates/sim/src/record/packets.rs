@@ -1,0 +1,176 @@
+//! The packets that a scenario records: their table, and what the summary says of them.
+
+use super::definitions::table;
+use super::footprint::{link_text_bytes, text_bytes, NUMBER};
+use super::measured::Measured;
+use super::outcome::{Column, Table, Value};
+use super::texts::Texts;
+use crate::engine::event::Meta;
+use crate::model::Scenario;
+use crate::simulation::capture::{FrameKind, FrameRow, FRAME_KINDS};
+use crate::simulation::footprint::packet_bytes;
+use crate::simulation::loss::Reason;
+use crate::simulation::PacketRecord;
+use crate::topology::shape;
+
+/// The ECN field of an IP header (RFC 3168, section 5): the sender's transport does not know ECN; it does; the packet was marked.
+const NOT_ECT: u64 = 0;
+const ECT_0: u64 = 2;
+const CE: u64 = 3;
+
+/// Returns the memory in bytes for a row of the table, and for what it is made of.
+pub fn packet_row_bytes(scenario: &Scenario) -> f64 {
+    let shape = shape::of(&scenario.network.topology);
+    let class = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
+    let texts = [class, "allocation".len(), REASONS[1].len(), shape.longest_name(), shape.longest_name()];
+    let raw = packet_bytes(shape.hosts() as usize);
+    raw + NUMBER * 15.0 + link_text_bytes(&*shape) + texts.into_iter().map(text_bytes).sum::<f64>()
+}
+
+/// What the table says of losses, by the number of the reason; of frames that are not lost, nothing.
+const REASONS: [&str; 6] = ["", "no room", "on the link", "dead", "no way", "at the host"];
+
+table! {
+    /// A row for each frame that crossed a link in the time and on the links of `[record.packets]`, and for each that was
+    /// lost, by time and then by link. No such table without that one. It ends with the row of its `limit`; the summary then has
+    /// `packets_until_us`.
+    PacketTable as "packets" {
+        /// When the frame's last bit arrived at the end of the link, in picoseconds; of a PAUSE or RESUME when it took
+        /// effect. Of a frame that was lost: when it was dropped, or on a link that lost it, when it began to leave.
+        time_ps: Nothing,
+        /// When its first bit was put on the link, in picoseconds; of a frame that was lost `time_ps`.
+        begun_ps: Nothing,
+        /// The link's name. Of a frame that was lost the link that it was to cross, or where it had arrived at its host,
+        /// or no way was known for it, the one that it came over.
+        link: Nothing,
+        /// The node that it comes from: a host, an arbiter, or of a PAUSE the link's beginning.
+        from: Nothing,
+        /// The node that it is for.
+        to: Nothing,
+        /// What it is: `data`, `ack`, `header` (data whose payload a switch cut off), `nack` (the answer to that),
+        /// `cnp` (a congestion notification), `credit`, `probe`, `echo` (the answer to that), `pause`, `resume`, or of Fastpass
+        /// `request`, `allocation`, `reset`, `watchdog`, `trial` or `answer`.
+        kind: Nothing,
+        /// The flow's number; NaN of what is of no flow.
+        flow: Nothing,
+        /// The sequence number of a data packet or probe, from 0 on, or of the packet that it answers; 0 of what has none.
+        seq: Nothing,
+        /// Payload of a data packet.
+        payload_bytes: Nothing,
+        /// Its bytes on the wire, with headers and what the link adds.
+        wire_bytes: Nothing,
+        /// The name of its class; empty where there are no classes.
+        class: Nothing,
+        /// The ECN field of its IP header: 0 where its transport does not know ECN, 2 where it does, and 3 after a
+        /// switch has marked it.
+        ecn: Nothing,
+        /// 1 of an acknowledgement or notification of a packet that was marked, and 0 of all else.
+        echo: Nothing,
+        /// 1 of a packet that ends a message, and of the acknowledgement that this caused; 0 of all else.
+        last: Nothing,
+        /// Links that it has crossed, with this one unless it was lost.
+        hops: Nothing,
+        /// When its sender gave the packet out, in picoseconds, or the packet that it answers: another transmission of the same
+        /// packet has another time. Of a PAUSE how long it holds, and 0 of a RESUME.
+        sent_ps: Nothing,
+        /// Of an acknowledgement: the first packet that has not arrived. Of credit: all that was granted so far, in
+        /// 256 bytes. 0 of all else.
+        cumulative: Nothing,
+        /// Of an acknowledgement: the packets beyond `cumulative` that have arrived, bit `i` for packet
+        /// `cumulative + 1 + i`.
+        sack: Nothing,
+        /// Of an acknowledgement: what the packet waited in the receiving host.
+        remote_queuing_us: Nothing,
+        /// Of an acknowledgement: the switches that the packet passed.
+        echoed_hops: Nothing,
+        /// Empty, or why the frame was lost: `no room` at a port, `on the link` by a `[[fault]]`, `dead` where it
+        /// waited for a link or relay that died, `no way` around dead links, `at the host` whose receive queue was full.
+        lost: Nothing,
+    }
+}
+
+/// The packets of a run.
+pub(super) struct Recorded(PacketRecord);
+
+/// Returns the packets that were recorded; `None` if the scenario records none.
+pub(super) fn record(measured: &Measured) -> Option<Recorded> {
+    let packets = measured.scenario.record.packets.as_ref()?;
+    Some(Recorded(measured.simulation.packet_record(packets.limit)))
+}
+
+impl Recorded {
+    /// The figures of the summary: how many there are, and the time of the last one if there were more.
+    pub(super) fn figures(&self) -> Vec<(String, Value)> {
+        let PacketRecord { rows, is_cut } = &self.0;
+        let mut figures = vec![("packets".into(), Value::Integer(rows.len() as u64))];
+        if let (true, Some(last)) = (*is_cut, rows.last()) {
+            figures.push(("packets_until_us".into(), Value::Float(last.time as f64 / 1e6)));
+        }
+        figures
+    }
+
+    /// The table.
+    pub(super) fn table(&self, measured: &Measured) -> Table {
+        let (simulation, rows) = (measured.simulation, &self.0.rows);
+        let graph = simulation.graph();
+        let integers = |value: &dyn Fn(&FrameRow) -> u64| Column::Integers(rows.iter().map(value).collect());
+        let texts = |names: Vec<String>, row: &dyn Fn(&FrameRow) -> u32| {
+            Column::Texts(Texts::new(names, rows.iter().map(row).collect()))
+        };
+        let nodes: Vec<String> = graph.nodes().iter().map(|node| node.name.clone()).collect();
+        let ends = simulation.ends_of(rows);
+        let mut classes: Vec<String> =
+            measured.scenario.classes.iter().map(|class| class.name.clone()).collect();
+        if classes.is_empty() {
+            classes.push(String::new());
+        }
+        let flow = |row: &FrameRow| simulation.flow_of_row(row).map_or(f64::NAN, f64::from);
+        PacketTable {
+            time_ps: integers(&|row| row.time),
+            begun_ps: Column::Integers(simulation.beginnings(rows)),
+            link: texts(graph.link_names(), &|row| row.link),
+            from: Column::Texts(Texts::new(nodes.clone(), ends.iter().map(|[from, _]| *from).collect())),
+            to: Column::Texts(Texts::new(nodes, ends.iter().map(|[_, to]| *to).collect())),
+            kind: texts(FRAME_KINDS.map(String::from).to_vec(), &|row| row.kind as u32),
+            flow: Column::Floats(rows.iter().map(flow).collect()),
+            seq: integers(&|row| row.seq.into()),
+            payload_bytes: integers(&|row| simulation.payload_of_row(row).into()),
+            wire_bytes: integers(&|row| row.meta().size().into()),
+            class: texts(classes, &|row| simulation.class_of_row(row) as u32),
+            ecn: integers(&ecn),
+            echo: integers(&|row| flag(row, Meta::ACK | Meta::CE)),
+            last: integers(&|row| flag(row, Meta::LAST)),
+            hops: integers(&|row| row.meta().hop().into()),
+            sent_ps: integers(&|row| row.stamp),
+            cumulative: integers(&|row| row.cumulative.into()),
+            sack: integers(&|row| row.sack),
+            remote_queuing_us: integers(&|row| row.remote_queuing_us.into()),
+            echoed_hops: integers(&echoed_hops),
+            lost: texts(REASONS.map(String::from).to_vec(), &|row| {
+                row.lost.map_or(0, |why: Reason| why as u32)
+            }),
+        }
+        .table()
+    }
+}
+
+fn flag(row: &FrameRow, flags: u32) -> u64 {
+    u64::from(row.meta().contains(flags))
+}
+
+/// The ECN field of a frame's IP header. Acknowledgements are not marked: their flag says that their packet was.
+fn ecn(row: &FrameRow) -> u64 {
+    match (row.meta().contains(Meta::ACK), row.meta().contains(Meta::CE), row.meta().contains(Meta::ECT)) {
+        (false, true, _) => CE,
+        (_, _, true) => ECT_0,
+        _ => NOT_ECT,
+    }
+}
+
+fn echoed_hops(row: &FrameRow) -> u64 {
+    if row.kind == FrameKind::Ack {
+        row.meta().echoed_hops().into()
+    } else {
+        0
+    }
+}

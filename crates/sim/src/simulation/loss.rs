@@ -1,0 +1,28 @@
+//! What is known of a frame that is lost.
+
+/// The reason why a frame was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Reason {
+    /// A port had no room for it.
+    NoRoom = 1,
+    /// The link lost or damaged it, by a `[[fault]]`.
+    OnLink = 2,
+    /// It waited for a link that died, or in a relay that failed.
+    Dead = 3,
+    /// A switch knew no way for it around links that are dead.
+    NoWay = 4,
+    /// It had arrived, and the receive queue of its host was full.
+    AtHost = 5,
+}
+
+/// The loss of a frame: when in picoseconds, the link that it was to cross, or of one that had arrived has crossed, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The instant in picoseconds; of a frame that a link loses that at which it begins to leave.
+    pub at: u64,
+    /// The link that it was to cross, or of a frame that had arrived the one that it came over.
+    pub link: u32,
+    /// The reason.
+    pub reason: Reason,
+}

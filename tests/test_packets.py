@@ -1,0 +1,357 @@
+"""Recorded packets as other tools read them: captures by a reader of its own and by tshark, and traces."""
+
+import json
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from clearway.packets import frames
+from clearway.runs import Run
+
+from tests.conftest import SMALL, Clearway, written
+
+ROOT = Path(__file__).parent.parent
+
+INCAST: dict[str, Any] = {
+    **SMALL,
+    "transport": {"bulk": {"protocol": "dctcp"}},
+    "switch": {"default": {"buffer": "20kB", "ecn": "step", "ecn_threshold": "5kB"}},
+    "stop_when_complete": True,
+    "record": {"packets": {}},
+}
+"""Marks and drops packets."""
+PAUSED: dict[str, Any] = {
+    **SMALL,
+    "class": {"acks": {}, "gold": {"lossless": True}},
+    "switch": {"default": {"sharing": "shared", "buffer": "1MB", "pfc": "static", "pfc_xoff": "10kB"}},
+    "transport": {"bulk": {"protocol": "swift", "class": "gold", "ack_class": "acks"}},
+    "record": {"packets": {}},
+}
+"""Pauses links for a class."""
+TRIMMED: dict[str, Any] = {
+    **SMALL,
+    "switch": {"default": {"buffer": "20kB", "overflow": "trim"}},
+    "transport": {"bulk": {"protocol": "nscc_rccc"}},
+    "probe": [{"from": 0, "to": 4, "interval": "100us"}],
+    "record": {"packets": {}},
+}
+"""Cuts packets, grants credit, and has probes."""
+TIMESLOTS: dict[str, Any] = {
+    **SMALL,
+    "network": {"topology": "leaf_spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+    "transport": {"bulk": {"protocol": "fastpass"}},
+    "traffic": [{"pattern": "incast", "transport": "bulk", "from": "0..4", "to": 5, "bytes": "100kB"}],
+    "arbiter": {"at": "h7"},
+    "record": {"packets": {}},
+}
+"""Has an arbiter."""
+ALL = {"incast": INCAST, "paused": PAUSED, "trimmed": TRIMMED, "timeslots": TIMESLOTS}
+
+
+@pytest.fixture(params=ALL)
+def run(request: pytest.FixtureRequest, clearway: Clearway, workspace: Path) -> Run:
+    """A run that has recorded its packets, and its capture."""
+    file = written(workspace / "packets.toml", ALL[request.param])
+    assert clearway("run", file, "--out", "there").status == 0
+    answer = clearway("export", "pcapng", "there", "-o", "there.pcapng")
+    assert (answer.status, answer.out.strip()) == (0, "capture: there.pcapng")
+    return Run.load(Path("there"))
+
+
+class Packet(NamedTuple):
+    """A packet as a capture has it."""
+
+    link: str
+    rate: int
+    time: int
+    length: int
+    data: bytes
+
+
+class Capture(NamedTuple):
+    """A capture, as far as it says anything."""
+
+    comment: str
+    names: dict[bytes, str]
+    packets: list[Packet]
+
+
+def options(body: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(body):
+        code, length = struct.unpack_from("<HH", body, at)
+        yield code, body[at + 4 : at + 4 + length]
+        at += 4 + length + -length % 4
+
+
+def read(path: Path) -> Capture:
+    """Read a capture as the draft of pcapng says, and nothing that the writer has."""
+    raw, at = path.read_bytes(), 0
+    comment = ""
+    names: dict[bytes, str] = {}
+    packets: list[Packet] = []
+    interfaces: list[tuple[str, int]] = []
+    while at < len(raw):
+        kind, total = struct.unpack_from("<II", raw, at)
+        assert total % 4 == 0
+        assert struct.unpack_from("<I", raw, at + total - 4) == (total,)
+        body = raw[at + 8 : at + total - 4]
+        if kind == 0x0A0D0D0A:
+            assert struct.unpack_from("<IHHq", body) == (0x1A2B3C4D, 1, 0, -1)
+            comment = dict(options(body[16:]))[1].decode()
+        elif kind == 1:
+            assert struct.unpack_from("<HHI", body) == (1, 0, 0)
+            said = dict(options(body[8:]))
+            assert said[9] == b"\x0c"
+            interfaces.append((said[2].decode(), struct.unpack("<Q", said[8])[0]))
+        elif kind == 4:
+            names = {value[:4]: value[4:-1].decode() for code, value in options(body) if code == 1}
+        else:
+            assert kind == 6
+            place, high, low, captured, length = struct.unpack_from("<IIIII", body)
+            assert len(body) == 20 + captured + -captured % 4
+            link, rate = interfaces[place]
+            packets.append(Packet(link, rate, high << 32 | low, length, body[20 : 20 + captured]))
+        at += total
+    assert at == len(raw)
+    return Capture(comment, names, packets)
+
+
+def checksum(header: bytes) -> int:
+    """The sum that RFC 1071 wants to be all ones."""
+    total: int = sum(struct.unpack(">10H", header))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def test_a_capture_says_what_the_table_says(run: Run) -> None:
+    capture, rows, links = read(Path("there.pcapng")), run.table("packets"), run.links
+    rates = dict(zip(links["link"].tolist(), links["rate_gbps"].tolist(), strict=True))
+    assert run.digest in capture.comment
+    assert len(capture.packets) == len(rows["link"]) == run.summary["packets"] > 100
+    for at, packet in enumerate(capture.packets):
+        row = {name: values[at] for name, values in rows.items()}
+        assert (packet.link, packet.time) == (row["link"], row["time_ps"])
+        assert packet.rate == round(rates[packet.link] * 1e9)
+        if row["kind"] in ("pause", "resume"):
+            check_pause(run, packet, row)
+        else:
+            check_datagram(packet, row, capture.names)
+
+
+def check_datagram(packet: Packet, row: dict[str, Any], names: dict[bytes, str]) -> None:
+    assert len(packet.data) == 78
+    # 38 bytes of framing are Ethernet's 14, and 24 that no capture has.
+    assert packet.length == max(int(row["wire_bytes"]) - 24, 78)
+    assert packet.data[12:14] == b"\x08\x00"
+    ip, udp, said = packet.data[14:34], packet.data[34:42], packet.data[42:]
+    assert (ip[0], ip[9], checksum(ip)) == (0x45, 17, 0xFFFF)
+    assert struct.unpack(">H", ip[2:4])[0] == packet.length - 14
+    assert struct.unpack(">H", udp[4:6])[0] == packet.length - 34
+    assert ip[1] & 3 == row["ecn"]
+    assert ip[8] == 64 + (row["lost"] == "") - row["hops"]
+    assert (names[ip[12:16]], names[ip[16:20]]) == (row["from"], row["to"])
+    ports = struct.unpack(">HH", udp[:4])
+    back = row["kind"] in ("ack", "nack", "cnp", "credit", "echo")
+    assert ports[0 if back else 1] == frames.PORT
+    kind, flags, switches, lost, flow, seq, more, sent, sack, remote = struct.unpack(">BBBBIIIQQI", said)
+    assert kind == 0x10 | frames.KINDS[row["kind"]]
+    assert flags == row["last"] | row["echo"] << np.uint64(1)
+    assert lost == frames.REASONS.get(row["lost"], 0)
+    assert flow == (0xFFFFFFFF if np.isnan(row["flow"]) else row["flow"])
+    if flow != 0xFFFFFFFF:
+        assert ports[1 if back else 0] == 49152 + flow
+    assert seq == row["seq"]
+    assert more == row["payload_bytes"] + row["cumulative"]
+    assert (sent, sack, remote) == (row["sent_ps"], row["sack"], row["remote_queuing_us"])
+    assert switches == row["echoed_hops"]
+
+
+def check_pause(run: Run, packet: Packet, row: dict[str, Any]) -> None:
+    assert packet.data[:6] == b"\x01\x80\xc2\x00\x00\x01"
+    opcode, classes, *quanta = struct.unpack(">HH8H", packet.data[14:34])
+    number = list(run.scenario["class"]).index(row["class"])
+    assert (packet.length, len(packet.data), packet.data[12:14]) == (60, 60, b"\x88\x08")
+    assert (opcode, classes) == (0x0101, 1 << number)
+    # A quantum is 512 bits. The last one may last longer than what is left.
+    held, one = int(row["sent_ps"]), 512 * 10**12 // packet.rate
+    assert quanta[number] * one >= held > (quanta[number] - 1) * one
+    assert (held == 0) == (row["kind"] == "resume")
+    assert sum(quanta) == quanta[number]
+
+
+def test_each_scenario_has_what_it_is_for(run: Run) -> None:
+    kinds = set(run.table("packets")["kind"].tolist())
+    lost, ecn = run.table("packets")["lost"], set(run.table("packets")["ecn"].tolist())
+    if "gold" in run.scenario.get("class", {}):
+        assert kinds == {"data", "ack", "pause", "resume"}
+    elif run.scenario.get("arbiter"):
+        assert kinds >= {"data", "ack", "request", "allocation"}
+    elif run.scenario.get("probe"):
+        assert kinds >= {"data", "ack", "header", "nack", "credit", "probe", "echo"}
+    else:
+        assert kinds == {"data", "ack"}
+        assert ecn == {0, 2, 3}
+        assert int((lost != "").sum()) == run.summary["drops"] > 0
+
+
+def tshark(*arguments: object) -> str:
+    """Return what tshark prints; it must not have said anything else."""
+    program = shutil.which("tshark")
+    if program is None:
+        pytest.skip("tshark is not installed: apt-get install tshark")
+    asked = [program, *map(str, arguments)]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
+    # It says so of its own accord, whatever it reads.
+    said = [line for line in told.stderr.splitlines() if not line.startswith("Running as user")]
+    assert said == []
+    return told.stdout
+
+
+def test_tshark_reads_the_same_with_the_dissector(run: Run, clearway: Clearway) -> None:
+    assert clearway("export", "dissector", "-o", "clearway.lua").status == 0
+    script = ("-X", "lua_script:clearway.lua", "-r", "there.pcapng")
+    checked = ("-o", "ip.check_checksum:TRUE")
+    # No expert of Wireshark's has anything to say: nothing is malformed, no checksum is wrong.
+    assert tshark(*script, *checked, "-Y", "_ws.expert || ip.checksum.status == Bad") == ""
+    rows = run.table("packets")
+    names = ("clearway.flow", "clearway.seq", "clearway.kind", "clearway.sent", "frame.interface_name")
+    fields = [word for name in names for word in ("-e", name)]
+    lines = tshark(*script, "-T", "fields", *fields).splitlines()
+    assert len(lines) == len(rows["link"])
+    for at, line in enumerate(lines):
+        flow, seq, kind, sent, link = line.split("\t")
+        assert link == rows["link"][at]
+        if rows["kind"][at] in ("pause", "resume"):
+            assert (flow, seq, kind, sent) == ("", "", "", "")
+            continue
+        of_flow = rows["flow"][at]
+        assert flow == ("" if np.isnan(of_flow) else str(int(of_flow)))
+        assert (int(seq), int(sent)) == (rows["seq"][at], rows["sent_ps"][at])
+        assert int(kind, 0) == frames.KINDS[rows["kind"][at]]
+    of_flow = tshark(*script, "-Y", "clearway.flow == 3").splitlines()
+    assert len(of_flow) == int((rows["flow"] == 3).sum()) > 10
+    lost = tshark(*script, "-Y", "clearway.lost").splitlines()
+    assert len(lost) == int((rows["lost"] != "").sum())
+    pauses = tshark(*script, "-Y", "macc.cbfc.enbv").splitlines()
+    assert len(pauses) == int(np.isin(rows["kind"], ("pause", "resume")).sum())
+
+
+def test_tshark_finds_nothing_wrong_without_the_dissector(run: Run) -> None:
+    rows = run.table("packets")
+    assert tshark("-r", "there.pcapng", "-Y", "_ws.expert") == ""
+    told = tshark(
+        "-r", "there.pcapng", "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"
+    ).splitlines()
+    assert len(told) == len(rows["link"])
+    for at, line in enumerate(told):
+        seconds, _ = line.split("\t")
+        # Wireshark knows nanoseconds.
+        whole, _, part = seconds.partition(".")
+        assert int(whole) * 10**9 + int(part) == int(rows["time_ps"][at]) // 1000
+
+
+def test_a_trace_has_a_slice_for_each_packet_as_long_as_it_is_put_on_the_link(
+    run: Run, clearway: Clearway
+) -> None:
+    assert clearway("export", "perfetto", "there", "-o", "there.json").status == 0
+    events = json.loads(Path("there.json").read_text())["traceEvents"]
+    rows = run.table("packets")
+    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    slices = [event for event in events if event["ph"] != "M"]
+    assert len(slices) == len(rows["link"])
+    rates = dict(zip(run.links["link"].tolist(), run.links["rate_gbps"].tolist(), strict=True))
+    ends: dict[str, int] = {}
+    for at, event in enumerate(slices):
+        link, begun = tracks[event["tid"]], round(event["ts"] * 1e6)
+        assert (link, begun) == (rows["link"][at], rows["begun_ps"][at])
+        if rows["lost"][at]:
+            assert event["ph"] == "i"
+            continue
+        lasted = round(event["dur"] * 1e6)
+        assert lasted == -(-int(rows["wire_bytes"][at]) * 8000 // int(rates[link]))
+        # No two frames are put on a link at a time. A PAUSE is written down when it acts.
+        if rows["kind"][at] not in ("pause", "resume"):
+            assert ends.get(link, 0) <= begun
+            ends[link] = begun + lasted
+
+
+def test_a_record_that_is_cut_short_says_so(clearway: Clearway, workspace: Path) -> None:
+    file = written(workspace / "cut.toml", INCAST)
+    answer = clearway("run", file, "--set", "record.packets.limit=200", "--out", "cut")
+    assert answer.status == 0
+    run = Run.load(Path("cut"))
+    last = run.table("packets")["time_ps"][-1] / 1e6
+    assert (run.summary["packets"], run.summary["packets_until_us"]) == (200, last)
+    assert "The record of packets ends at" in answer.out
+    assert "200 packets, its limit (record.packets.limit)" in answer.out
+    assert clearway("export", "pcapng", "cut", "-o", "cut.pcapng").status == 0
+    capture = read(Path("cut.pcapng"))
+    assert len(capture.packets) == 200
+    assert f"the record ends at {last} us" in capture.comment
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("flows", "[99]", ["record.packets.flows", "names flow 99", "numbered from 0 to 3"]),
+        ("links", '"h0-h1"', ["record.packets.links", "h0 is linked to tor0"]),
+        ("limit", "0", ["record.packets.limit", "1 to"]),
+        ("limit", "10000000000", ["record.packets.limit"]),
+        ("until", '"0us"', ["record.packets.until", "is not after from"]),
+    ],
+)
+def test_bad_input(key: str, value: str, words: list[str], clearway: Clearway, workspace: Path) -> None:
+    answer = clearway(
+        "run", written(workspace / "bad.toml", INCAST), "--set", f"record.packets.{key}={value}"
+    )
+    assert answer.status == 2
+    for word in words:
+        assert word in answer.err, answer.err
+
+
+def test_a_run_without_packets_says_how_to_record_them(
+    clearway: Clearway, small: Path, workspace: Path
+) -> None:
+    assert clearway("run", small, "--out", "there").status == 0
+    answer = clearway("export", "pcapng", "there", "-o", "there.pcapng")
+    assert answer.status == 2
+    assert "recorded no table packets" in answer.err
+    assert "add packets = {} under [record]" in answer.err
+    assert not (workspace / "there.pcapng").exists()
+
+
+def test_a_record_of_nothing_is_a_capture_of_nothing(clearway: Clearway, workspace: Path) -> None:
+    file = written(
+        workspace / "none.toml", {**INCAST, "record": {"packets": {"from": "1ms", "until": "1001us"}}}
+    )
+    assert clearway("run", file, "--out", "none").status == 0
+    assert len(Run.load(Path("none")).table("packets")["link"]) == 0
+    assert clearway("export", "pcapng", "none", "-o", "none.pcapng").status == 0
+    assert read(Path("none.pcapng")).packets == []
+    assert clearway("export", "perfetto", "none", "-o", "none.json").status == 0
+
+
+def test_what_the_page_says_of_tshark_is_what_it_prints(clearway: Clearway, workspace: Path) -> None:
+    """Its commands of Clearway run in another test; here those of a program that may not be there."""
+    page = (ROOT / "docs" / "WHY.md").read_text(encoding="utf-8")
+    scenario = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    asked = re.search(r"```sh\n(tshark .*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert scenario is not None
+    assert asked is not None
+    (workspace / "answers.toml").write_text(scenario[1], encoding="utf-8")
+    for line in re.findall(
+        r"^clearway (?:run answers.toml --set 'record|export [pd]).*$", page, re.MULTILINE
+    ):
+        if "perfetto" not in line:
+            assert clearway(*shlex.split(line)[1:]).status == 0
+    told = tshark(*shlex.split(asked[1].replace("\\\n", ""))[1:])
+    assert [line.split() for line in told.splitlines()] == [line.split() for line in asked[2].splitlines()]
