@@ -9,8 +9,6 @@ use super::journal::{Completion, Crossing, FlowJournal, Hop, Journal, Watched};
 use super::link_history::Links;
 use super::plan::sized;
 use super::simulator::Simulation;
-use crate::net::scheduling::{only, ClassSet};
-use crate::schemes::AnySender;
 
 impl Simulation {
     /// Has these flows written down from now on, which is before the first event.
