@@ -13,6 +13,7 @@ mod operations;
 mod pfc_warnings;
 mod rdma_warnings;
 mod relays;
+mod replay;
 mod traffic_warnings;
 mod warnings;
 mod whole;
@@ -21,4 +22,5 @@ mod whole;
 mod tests;
 
 pub use load::{load, load_text, Loaded};
+pub use replay::page_bytes as replay_page_bytes;
 pub use memory::{estimate_bytes, limit as memory_limit};

@@ -40,7 +40,7 @@ pub use pfc::{Pfc, Relay, Safety, Xoff};
 pub use probe::Probe;
 pub(crate) use protocol::for_each_scheme;
 pub use protocol::Protocol;
-pub use record::{Record, Timeline};
+pub use record::{Record, Replay, Timeline};
 pub use scenario::Scenario;
 pub use switch::{Buffer, Ecn, MarkPoint, SwitchKind, SwitchKinds, SwitchRole, Trimming};
 pub use topology::{ListedLink, ListedNode, Topology};

@@ -1,6 +1,6 @@
 //! What a run samples.
 
-use clearway_proto::units::Span;
+use clearway_proto::units::{Span, Time};
 
 /// The quantities that a run samples, and how often; one without an interval is not sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -15,6 +15,8 @@ pub struct Record {
     pub throughput: Option<Span>,
     /// What every class sent and dropped in each interval, at each switch port that ever does.
     pub links: Option<Span>,
+    /// What the page of `clearway replay` is made of.
+    pub replay: Option<Replay>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,
     /// Whether the outcome has a row for every operation.
@@ -23,6 +25,29 @@ pub struct Record {
     pub timeline: Option<Timeline>,
     /// Whether each job is simulated by itself as well.
     pub alone: bool,
+}
+
+/// How often, and when, it is sampled what happens at links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// Time from one sample to the next.
+    pub interval: Span,
+    /// When the first interval begins.
+    pub from: Span,
+    /// When the last interval ends; `None` with the run.
+    pub until: Option<Span>,
+}
+
+impl Replay {
+    /// Returns for how long there are samples, of a run of this length.
+    pub fn window(&self, duration: Span) -> Span {
+        self.until.unwrap_or(duration).min(duration).saturating_sub(self.from)
+    }
+
+    /// Returns whether a sample at this instant is the last.
+    pub fn is_over(&self, at: Time) -> bool {
+        self.until.is_some_and(|until| at >= Time::ZERO + until)
+    }
 }
 
 /// What part of each job has a timeline.

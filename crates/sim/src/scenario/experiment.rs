@@ -14,7 +14,7 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
-use super::{arbiter, class, fault, host, job, network, node, probe, routing, switch, traffic, transport};
+use super::{arbiter, class, fault, host, job, network, node, probe, replay, routing, switch, traffic, transport};
 use crate::model::{
     Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
 };
@@ -256,6 +256,7 @@ fn read_record(r: &mut Section) -> Record {
             &every("links", "What every class sent and dropped at each switch port that ever does."),
             off,
         ),
+        replay: replay::read_replay(r),
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),

@@ -28,6 +28,7 @@ mod parameters;
 mod pfc;
 pub(crate) mod probe;
 pub(crate) mod reader;
+mod replay;
 mod routing;
 pub(crate) mod schema;
 pub(crate) mod shape;

@@ -1,4 +1,5 @@
-//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput and links, each on a
+//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, and what a
+//! replay shows, each on a
 //! time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the whole run are left
 //! out.
 
@@ -6,6 +7,7 @@ mod contract;
 mod grid;
 mod links;
 mod queues;
+mod replay;
 mod rtt;
 mod series;
 mod throughput;
@@ -18,6 +20,8 @@ pub use contract::Sampled;
 use grid::Grid;
 use links::LinkSamples;
 use queues::QueueSamples;
+pub use replay::most_rows as most_replay_rows;
+use replay::ReplaySamples;
 use rtt::RttSamples;
 use throughput::ThroughputSamples;
 use windows::WindowSamples;
@@ -36,17 +40,19 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
         RttSamples::footprint(scenario),
         ThroughputSamples::footprint(scenario),
         LinkSamples::footprint(scenario),
+        ReplaySamples::footprint(scenario),
     ];
     kinds.into_iter().flatten().collect()
 }
 
 /// What the tables of samples mean, in their order.
-pub(super) const DEFINITIONS: [Definition; 5] = [
+pub(super) const DEFINITIONS: [Definition; 6] = [
     queues::Queues::DEFINITION,
     windows::Windows::DEFINITION,
     rtt::RttSeries::DEFINITION,
     throughput::Throughput::DEFINITION,
     links::LinksSeries::DEFINITION,
+    replay::ReplaySeries::DEFINITION,
 ];
 
 /// All samples so far.
@@ -57,6 +63,7 @@ pub(super) struct Samples {
     rtt: (Grid, RttSamples),
     throughput: (Grid, ThroughputSamples),
     links: (Grid, LinkSamples),
+    replay: ReplaySamples,
 }
 
 impl Samples {
@@ -73,12 +80,13 @@ impl Samples {
             rtt: (Grid::new(record.rtt), RttSamples::new(simulation, room(RttSamples::footprint))),
             throughput: (Grid::new(record.throughput), throughput),
             links: (Grid::new(record.links), LinkSamples::new(simulation, times(record.links))),
+            replay: ReplaySamples::new(record.replay, simulation, room(ReplaySamples::footprint)),
         }
     }
 
     pub(super) fn next_look(&self) -> Time {
         let series = self.rtt.0.next.min(self.throughput.0.next).min(self.links.0.next);
-        self.queues.0.next.min(self.windows.0.next).min(series)
+        self.queues.0.next.min(self.windows.0.next).min(series).min(self.replay.next_look())
     }
 
     /// The round-trip times so far are about to be forgotten.
@@ -102,6 +110,9 @@ impl Samples {
         if let (true, Some(step)) = (self.links.0.strikes(now), self.links.0.step) {
             self.links.1.sample(simulation, now, step);
         }
+        if now >= self.replay.next_look() {
+            self.replay.sample(simulation, now);
+        }
     }
 
     pub(super) fn into_tables(self, measured: &Measured) -> Vec<Table> {
@@ -110,6 +121,7 @@ impl Samples {
         let rtt = self.rtt.0.step.map(|_| self.rtt.1.into_table(measured));
         let throughput = self.throughput.0.step.map(|_| self.throughput.1.into_table(measured));
         let links = self.links.0.step.map(|_| self.links.1.into_table(measured));
-        [queues, windows, rtt, throughput, links].into_iter().flatten().collect()
+        let replay = self.replay.into_table(measured);
+        [queues, windows, rtt, throughput, links, replay].into_iter().flatten().collect()
     }
 }

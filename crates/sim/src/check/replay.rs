@@ -1,0 +1,51 @@
+//! How large a replay may become: refused above a bound, and warned of where the page is large.
+
+use super::memory::rounded;
+use crate::model::Scenario;
+use crate::record::samples::most_replay_rows;
+use crate::scenario::key::Shown;
+use crate::scenario::reader::Section;
+
+/// The most rows that a replay may have: their page is at most 150 MB large, which a browser still opens.
+const MOST_ROWS: f64 = 15e6;
+
+/// Bytes of a page that a row takes at most, with a little to spare: link, bytes sent, bytes waiting and the rest, packed and in base64.
+const PAGE_BYTES: f64 = 10.0;
+
+/// A page above this size, in bytes, gets a warning.
+const LARGE: f64 = 20e6;
+
+/// Checks that a replay has no more rows than a page can hold.
+pub(super) fn check(r: &Section, scenario: &Scenario) {
+    let rows = most_replay_rows(scenario);
+    if rows <= MOST_ROWS {
+        return;
+    }
+    let Some(asked) = &scenario.record.replay else { return };
+    let (interval, remedy) = (asked.interval.shown(), remedy(rows / MOST_ROWS * asked.interval.as_us_f64()));
+    r.conflict_at(
+        "record.replay",
+        format!("found {interval}, with which there may be {rows:.0} rows; the most is {MOST_ROWS:.0}: {remedy}"),
+    );
+}
+
+/// Warns of a replay whose page may be large.
+pub(super) fn warning(scenario: &Scenario) -> Option<String> {
+    let bytes = page_bytes(scenario).filter(|bytes| *bytes > LARGE)?;
+    let asked = scenario.record.replay?;
+    let remedy = remedy(bytes / LARGE * asked.interval.as_us_f64());
+    Some(format!("record.replay: its page may become {} large; for a smaller one {remedy}", rounded(bytes)))
+}
+
+/// Returns how large the page of the replay becomes at most, in bytes; `None` where there is no replay.
+pub fn page_bytes(scenario: &Scenario) -> Option<f64> {
+    scenario.record.replay.map(|_| most_replay_rows(scenario) * PAGE_BYTES)
+}
+
+/// What makes a replay smaller, where an interval of so many microseconds would do.
+fn remedy(us: f64) -> String {
+    format!(
+        "sample every {:.0}us or less often, or set replay_from and replay_until around what is to be seen",
+        us.ceil()
+    )
+}
