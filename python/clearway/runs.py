@@ -34,6 +34,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "operations": "add operations = true under [record]",
     "timeline": "add timeline = true under [record]",
     "links_series": 'add links = "1ms" under [record]',
+    "replay": 'add replay = "10us" under [record]',
     "link_classes": "add [class.NAME] tables",
 }
 """What makes the simulator record a table that it leaves out by default."""
