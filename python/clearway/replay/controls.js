@@ -1,8 +1,14 @@
 // Time: which instant is shown, playing, and the controls for both.
 
-// Speeds, in parts of the one at which the whole replay takes twenty seconds.
+// Speeds, in parts of the one at which the whole replay takes some twenty seconds.
 const SPEEDS = [0.05, 0.2, 0.5, 1, 2, 5];
-const WHOLE_MS = 20_000;
+const WHOLE_S = 20;
+
+// The nearest of 1, 2 and 5 in its decade.
+const rounded = (value) => {
+  const decade = 10 ** Math.floor(Math.log10(value));
+  return decade * [1, 2, 5, 10].find((digit) => digit * 1.4 >= value / decade);
+};
 
 class Clock {
   constructor(samples, onMoment) {
@@ -11,9 +17,10 @@ class Clock {
     this.k = 0;
     this.at = 0;
     this.playing = false;
-    const whole = samples.instants.at(-1) - samples.head.begin_us;
-    const label = (speed) => `${inTime((whole * speed * 1000) / WHOLE_MS)} a second`;
-    byId("speed").append(...SPEEDS.map((speed) => element("option", { value: speed, textContent: label(speed), selected: speed === 1 })));
+    this.whole = samples.instants.at(-1) - samples.head.begin_us;
+    const usual = rounded(this.whole / WHOLE_S);
+    const option = (speed) => ({ value: usual * speed, textContent: `${inTime(usual * speed)} a second`, selected: speed === 1 });
+    byId("speed").append(...SPEEDS.map((speed) => element("option", option(speed))));
     Object.assign(byId("scrubber"), { min: 0, max: samples.instants.length - 1, value: 0 });
     byId("scrubber").addEventListener("input", () => this.seek(Number(byId("scrubber").value)));
     byId("play").addEventListener("click", () => this.toggle());
@@ -57,7 +64,8 @@ class Clock {
     let before = performance.now();
     const frame = (now) => {
       if (!this.playing) return;
-      const instants = (this.last + 1) * Number(byId("speed").value) * ((now - before) / WHOLE_MS);
+      const us = (Number(byId("speed").value) * (now - before)) / 1000;
+      const instants = ((this.last + 1) * us) / this.whole;
       before = now;
       this.at = Math.min(this.at + Math.max(instants, 0), this.last);
       if (Math.floor(this.at) !== this.k) this.seek(Math.floor(this.at), true);

@@ -5,31 +5,31 @@ const detail = (scene, selected, panel) => {
   return { node: ofNode, link: ofLink, flow: ofFlow, job: ofJob }[selected.kind](scene, selected.number, panel);
 };
 
-const stripsOf = (scene, links, rate) => {
+const strips = ({ queue, dropped, lost, marked }, paused, pausedTitle) => [
+  { title: "Waiting", values: queue, unit: inBytes, colour: "queue" },
+  { title: "Dropped (frames)", values: dropped, unit: inCount, colour: "drop" },
+  { title: "Lost by faults (frames)", values: lost, unit: inCount, colour: "drop" },
+  { title: "Marked with ECN (frames)", values: marked, unit: inCount, colour: "quiet" },
+  { title: pausedTitle, values: paused, unit: inPercent, most: 1, colour: "pause" },
+];
+
+const MOST_PAUSED = "Most paused link";
+
+const stripsOf = (scene, links) => {
   const { samples } = scene;
   const sum = (column) => samples.series(links, (row) => column[row]);
-  return [
-    { title: "Waiting", values: sum(samples.queue), unit: inBytes, colour: "queue" },
-    { title: "Dropped (frames)", values: sum(samples.dropped), unit: inCount, colour: "drop" },
-    { title: "Lost by faults (frames)", values: sum(samples.lost), unit: inCount, colour: "drop" },
-    { title: "Marked with ECN (frames)", values: sum(samples.marked), unit: inCount, colour: "quiet" },
-    {
-      title: rate ? "Paused" : "Paused, of the link that was most",
-      values: samples.series(links, (row, k) => samples.pausedShare(row, k), true),
-      unit: inPercent,
-      most: 1,
-      colour: "pause",
-    },
-  ];
+  const { queue, dropped, lost, marked } = samples;
+  const sums = { queue: sum(queue), dropped: sum(dropped), lost: sum(lost), marked: sum(marked) };
+  const paused = samples.series(links, (row, k) => samples.pausedShare(row, k), true);
+  return strips(sums, paused, links.length === 1 ? "Paused" : MOST_PAUSED);
 };
 
 // Gb/s of some links together at each instant.
 const rateOf = (scene, links) =>
-  scene.samples.series(links, (row, k) => scene.samples.sent[row] / 125 / scene.samples.length(k));
+  scene.samples.rates(scene.samples.series(links, (row) => scene.samples.sent[row]));
 
 const ofNetwork = (scene) => {
   const { samples, flows, head } = scene;
-  const links = head.from.map((_, link) => link);
   const all = flows.of(null);
   const us = (k) => samples.instants[k];
   return {
@@ -38,10 +38,10 @@ const ofNetwork = (scene) => {
     facts: [
       ["interval", (k) => `${inTime(samples.length(k))} until ${inTime(us(k))}`],
       ["flows under way", (k) => inCount(all.reduce((count, flow) => count + (flows.isActive(flow, us(k)) ? 1 : 0), 0))],
-      ["paused links", (k) => inCount(samples.totals(k).paused)],
+      ...(samples.totals.paused.some((links) => links > 0) ? [["paused links", (k) => inCount(samples.totals.paused[k])]] : []),
       ...(head.timeslot_us ? [["timeslot", (k) => `${inCount(Math.floor(us(k) / head.timeslot_us))}, of ${inTime(head.timeslot_us)}`]] : []),
     ],
-    strips: [{ title: "Sent over all links", values: rateOf(scene, links), unit: inRate }, ...stripsOf(scene, links, false)],
+    strips: [{ title: "Sent over all links", values: samples.rates(samples.totals.sent), unit: inRate }, ...strips(samples.totals, samples.mostPaused, MOST_PAUSED)],
     more: [],
   };
 };
@@ -54,7 +54,7 @@ const ofLink = (scene, link, panel) => {
     title: `Link ${scene.names[link]}`,
     about: `${inRate(head.rate_gbps[link])}, delay ${inTime(head.delay_us[link])}. What waits is at ${head.nodes[head.from[link]]}.`,
     facts: [["faults now", (k) => scene.faultsAt(k).filter((of) => of.links.includes(link)).map((of) => of.kind).join(", ") || "none"]],
-    strips: [{ title: "Utilisation", values: utilisation, unit: inPercent, most: 1 }, ...stripsOf(scene, [link], true)],
+    strips: [{ title: "Utilisation", values: utilisation, unit: inPercent, most: 1 }, ...stripsOf(scene, [link])],
     more: [element("ul", { className: "rows" }, panel.choice(scene.names[back], "way back", scene.names[back]))],
   };
 };
@@ -68,10 +68,10 @@ const ofNode = (scene, node, panel) => {
     const most = samples.series(out, (row) => samples.queue[row], true);
     ports.append(...busiest(scene, out).map((link) => panel.choice(scene.names[link], "port", scene.names[link])));
     return {
-      title: `Switch ${head.nodes[node]}`,
+      title: `${head.roles[node] === "relay" ? "Relay" : "Switch"} ${head.nodes[node]}`,
       about: `${role}, ${out.length} ports. What waits, is dropped or marked is at its ports.`,
       facts: [["most at one port", (k) => inBytes(most[k])]],
-      strips: [{ title: "Sent by all ports", values: rateOf(scene, out), unit: inRate }, ...stripsOf(scene, out, false)],
+      strips: [{ title: "Sent by all ports", values: rateOf(scene, out), unit: inRate }, ...stripsOf(scene, out)],
       more: [element("h3", { textContent: "Ports, the busiest first" }), ports],
     };
   }
@@ -84,7 +84,7 @@ const ofNode = (scene, node, panel) => {
     strips: [
       { title: "Sends", values: rateOf(scene, out), unit: inRate },
       { title: "Receives", values: rateOf(scene, back), unit: inRate },
-      ...stripsOf(scene, back, true),
+      ...stripsOf(scene, back),
     ],
     more: [element("ul", { className: "rows" }, ...ways)],
   };

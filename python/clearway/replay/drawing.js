@@ -1,6 +1,8 @@
 // Draws the network: once for each view what does not change, and for each moment the links by what they carry.
 
 const SHADES = 17;
+// How much the drawing may be stretched from top to bottom to fill its place.
+const [SHORTEST, TALLEST] = [0.7, 1.7];
 
 // Colours of the style sheet, as the colour scheme has them.
 const readPalette = () => {
@@ -80,9 +82,10 @@ class Drawing {
 
   fit() {
     const { width, height } = this.scene.head;
-    const scale = Math.min(this.width / width, (this.height - 8) / height);
+    const scale = Math.min(this.width / width, this.height / (SHORTEST * height));
     this.fitted = scale;
-    const [x, y] = [(this.width - width * scale) / 2, Math.max((this.height - height * scale) / 2, 0)];
+    this.tall = clamped(this.height / (height * scale), SHORTEST, TALLEST);
+    const [x, y] = [(this.width - width * scale) / 2, Math.max((this.height - height * scale * this.tall) / 2, 0)];
     this.look({ scale, x, y, fits: true });
   }
 
@@ -113,14 +116,15 @@ class Drawing {
   #halfOf(node) {
     const { scale } = this.view;
     const { cell } = this.scene.head;
-    if (cell && this.scene.isHost(node)) return [Math.max((cell[0] * scale) / 2, 0.5), Math.max((cell[1] * scale) / 2, 0.5)];
+    if (cell && this.scene.isHost(node)) return [Math.max((cell[0] * scale) / 2, 0.5), Math.max((cell[1] * scale * this.tall) / 2, 0.5)];
     const wide = clamped(this.room[node] * scale * 0.4, 1.5, 38);
-    return [wide, clamped(wide * 0.6, 2.5, 12)];
+    const high = clamped(wide * 0.6, 2.5, 12);
+    return this.scene.head.roles[node] === "relay" ? [Math.min(wide, 1.4 * high), 1.2 * high] : [wide, high];
   }
 
   at(node) {
     const { x, y } = this.scene.head;
-    return [x[node] * this.view.scale + this.view.x, y[node] * this.view.scale + this.view.y];
+    return [x[node] * this.view.scale + this.view.x, y[node] * this.view.scale * this.tall + this.view.y];
   }
 
   // Each direction is drawn on its right-hand side, from the edge of one node to that of the next.
@@ -139,6 +143,10 @@ class Drawing {
       x2 -= wide * sign[0] * this.half[2 * to[link]];
       y1 += high * sign[1] * this.half[2 * from[link] + 1];
       y2 -= high * sign[1] * this.half[2 * to[link] + 1];
+      // The ports of a node stand side by side, in the order of where their links go.
+      const turn = clamped((x2 - x1) / (0.5 * this.scene.head.width * this.view.scale), -1, 1) * 0.85 * high;
+      x1 += turn * this.half[2 * from[link]];
+      x2 -= turn * this.half[2 * to[link]];
     }
     const length = Math.hypot(x2 - x1, y2 - y1) || 1;
     const aside = this.line / 2 + (this.line > 1.5 ? 0.6 : 0);
@@ -226,9 +234,8 @@ class Drawing {
     const [x, y] = this.at(node);
     const [wide, high] = [this.half[2 * node] + more, this.half[2 * node + 1] + more];
     if (this.scene.head.roles[node] === "relay") {
-      const [broad, tall] = [Math.min(wide, 2 * high), high * 1.4];
-      context.moveTo(x - broad, y);
-      for (const [a, b] of [[0, -tall], [broad, 0], [0, tall]]) context.lineTo(x + a, y + b);
+      context.moveTo(x - wide, y);
+      for (const [a, b] of [[0, -high], [wide, 0], [0, high]]) context.lineTo(x + a, y + b);
       context.closePath();
     } else if (wide > 4) {
       context.roundRect(x - wide, y - high, 2 * wide, 2 * high, this.scene.isHost(node) ? 4 : 2);
@@ -241,13 +248,13 @@ class Drawing {
   #name(context, node, [x, y], [wide, high]) {
     const relay = this.scene.head.roles[node] === "relay";
     const name = this.scene.head.nodes[node];
-    const size = clamped(high * 1.1, 7, 12);
+    const size = clamped(high * (relay ? 0.9 : 1.1), 7, 12);
     if (high < 5 || (name.length * size * 0.56 > 2 * wide - 2 && !relay)) return;
     context.fillStyle = this.colours.ink;
     context.font = `${size}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = relay ? "bottom" : "middle";
-    context.fillText(name, x, relay ? y - high * 1.4 - 2 : y + 0.5);
+    context.fillText(name, x, relay ? y - high - 2 : y + 0.5);
     if (this.scene.arbiters.has(node) && high > 8) {
       context.fillStyle = this.colours.quiet;
       context.fillText("arbiter", x, y + high + 9);
@@ -258,8 +265,21 @@ class Drawing {
   drawMoment(k, pointed) {
     const context = this.moving;
     this.#begin(context);
-    drawPointed(this, context, pointed);
     const shaded = this.#byShade(k);
+    // Beside links that are pointed out, all others are pale.
+    context.globalAlpha = pointed.links.length > 0 ? 0.25 : 1;
+    this.#strokeShaded(context, shaded);
+    context.globalAlpha = 1;
+    drawPointed(this, context, pointed);
+    if (pointed.links.length > 0) {
+      const shown = new Set(pointed.links);
+      this.#strokeShaded(context, shaded.map((links) => links.filter((link) => shown.has(link))));
+    }
+    drawFaults(this, context, k);
+    drawMarks(this, context, k);
+  }
+
+  #strokeShaded(context, shaded) {
     context.lineWidth = this.line;
     shaded.forEach((links, shade) => {
       if (links.length === 0) return;
@@ -269,8 +289,6 @@ class Drawing {
       context.stroke();
       if (this.inCells) for (const link of links) if (this.isOfCell(link)) this.#halfCell(context, link);
     });
-    drawFaults(this, context, k);
-    drawMarks(this, context, k);
   }
 
   // The links that carry anything, by the shade of how much.

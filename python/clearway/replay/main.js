@@ -57,6 +57,7 @@ const start = async () => {
   window.addEventListener("hashchange", restore);
   window.addEventListener("resize", resize);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", resize);
+  explain(scene);
   const asked = location.hash;
   drawing.resize();
   restore();
@@ -67,14 +68,29 @@ const start = async () => {
 // The strip above the scrubber: what all links sent, drops as ticks, and faults as grounds.
 const overviewOf = (scene, onSeek) => {
   const { samples } = scene;
-  const links = scene.head.from.map((_, link) => link);
-  const drops = samples.series(links, (row) => samples.dropped[row] + samples.lost[row]);
-  const ticks = [...drops.keys()].filter((k) => drops[k] > 0);
+  const { sent, dropped, lost } = samples.totals;
+  const ticks = [...dropped.keys()].filter((k) => dropped[k] + lost[k] > 0);
   const spans = scene.faults.map(({ at_us: at, until_us: until }) => [
     samples.at(at + 1e-3),
     until == null ? samples.instants.length : samples.at(until) + 1,
   ]);
-  return new Strip(byId("overview"), rateOf(scene, links), { samples, spans, ticks, onSeek });
+  return new Strip(byId("overview"), samples.rates(sent), { samples, spans, ticks, onSeek });
+};
+
+// Leaves of the key what the run has, and says what has the shades.
+const explain = (scene) => {
+  const { samples, head } = scene;
+  const there = {
+    paused: samples.totals.paused.some((links) => links > 0),
+    lossy: samples.totals.dropped.some((frames) => frames > 0) || samples.totals.lost.some((frames) => frames > 0),
+    faulty: head.faults.length > 0,
+    relayed: head.roles.includes("relay"),
+    arbitrated: head.arbiters.length > 0,
+  };
+  for (const item of document.querySelectorAll("[data-if]")) item.hidden = !there[item.dataset.if];
+  const also = [there.lossy && "red ticks are drops", there.faulty && "grey grounds are faults"].filter(Boolean);
+  byId("overview-note").textContent = `${["All links together", also.join(", ")].filter(Boolean).join("; ")}.`;
+  if (head.cell) byId("shaded").textContent = "link, and cell of a host (left half: it sends)";
 };
 
 // Names what is under the pointer, with what it does at the moment.

@@ -14,8 +14,7 @@ class Samples {
     this.first = new Uint32Array(this.instants.length + 1);
     for (let k = 0; k < this.instants.length; k++) this.first[k + 1] = this.first[k] + columns.rows[k];
     this.link = this.#linksOfRows(columns.link_steps);
-    this.#sortByLink();
-    this.mostQueued = this.queue.reduce((most, bytes) => Math.max(most, bytes), 0);
+    this.#addUp();
   }
 
   #linksOfRows(steps) {
@@ -27,8 +26,31 @@ class Samples {
     return links;
   }
 
-  // Lists the rows of each link, and the instant of each row.
+  // Adds up what happened at all links at each instant.
+  #addUp() {
+    const zeros = () => new Float64Array(this.instants.length);
+    this.totals = { sent: zeros(), queue: zeros(), dropped: zeros(), lost: zeros(), marked: zeros(), paused: zeros() };
+    const { sent, queue, dropped, lost, marked, paused } = this.totals;
+    this.mostPaused = zeros();
+    this.mostQueued = 0;
+    for (let k = 0; k < this.instants.length; k++) {
+      for (let row = this.first[k]; row < this.first[k + 1]; row++) {
+        sent[k] += this.sent[row];
+        queue[k] += this.queue[row];
+        dropped[k] += this.dropped[row];
+        lost[k] += this.lost[row];
+        marked[k] += this.marked[row];
+        if (this.queue[row] > this.mostQueued) this.mostQueued = this.queue[row];
+        if (this.paused[row] === 0) continue;
+        paused[k]++;
+        this.mostPaused[k] = Math.max(this.mostPaused[k], this.pausedShare(row, k));
+      }
+    }
+  }
+
+  // Lists the rows of each link, and the instant of each row: only when a link is asked for.
   #sortByLink() {
+    if (this.rowsOfLink) return;
     const rows = this.link.length;
     this.firstOfLink = new Uint32Array(this.links + 1);
     for (let row = 0; row < rows; row++) this.firstOfLink[this.link[row] + 1]++;
@@ -71,6 +93,7 @@ class Samples {
 
   // The values of some links at each instant: the sum, or the largest.
   series(links, value, most = false) {
+    this.#sortByLink();
     const values = new Float64Array(this.instants.length);
     for (const link of links) {
       for (let i = this.firstOfLink[link]; i < this.firstOfLink[link + 1]; i++) {
@@ -88,18 +111,9 @@ class Samples {
     return found < 0 ? this.instants.length - 1 : found;
   }
 
-  // Totals of the whole network at an instant.
-  totals(k) {
-    const all = { sent: 0, queue: 0, dropped: 0, lost: 0, marked: 0, paused: 0 };
-    for (let row = this.first[k]; row < this.first[k + 1]; row++) {
-      all.sent += this.sent[row];
-      all.queue += this.queue[row];
-      all.dropped += this.dropped[row];
-      all.lost += this.lost[row];
-      all.marked += this.marked[row];
-      all.paused += this.paused[row] > 0 ? 1 : 0;
-    }
-    return all;
+  // Bytes of an interval as Gb/s.
+  rates(bytes) {
+    return bytes.map((sent, k) => sent / 125 / this.length(k));
   }
 }
 

@@ -19,9 +19,10 @@ MOST_IN_ROWS = 48
 _WIDTH = 1200.0
 _NARROWEST = 9.0  # room of a switch of the lowest layer
 _HEIGHT = 440.0  # from the lowest switches to the highest, where that leaves layers this far apart:
-_NEAREST, _FARTHEST = 84.0, 170.0
+_NEAREST, _FARTHEST = 84.0, 340.0
 _BLOCK = 180.0  # height of a block of cells
 _SMALLEST, _LARGEST = 7.0, 22.0  # from a cell to the next
+_TO_CELLS = 90.0  # from a switch to the block of its hosts, and half of a large cell
 _FILLED = 0.92  # of a switch's room that its hosts take
 
 
@@ -52,13 +53,15 @@ def placed(found: Description) -> Places:
     groups = _hosts_by_switch(net, layers)
     width = max(_WIDTH, _NARROWEST * len(groups))
     places = Places([0.0] * len(net.boxes), [0.0] * len(net.boxes), width, 0.0, None)
+    cells = len(layers[0]) > MOST_IN_ROWS
     gap = min(max(_HEIGHT / max(len(levels) - 1, 1), _NEAREST), _FARTHEST)
     highest = levels[-1]
     top = 40.0 + (gap * 0.25 if len(layers[highest]) > 1 else 0.0)
     for level in levels:
         if level > 0:
             _spread(layers[level], top + gap * (len(levels) - 1 - levels.index(level)), places)
-    _place_hosts(groups, top + gap * (len(levels) - 1), places)
+    lowest = top + gap * (len(levels) - 2)
+    _place_hosts(groups, lowest + (_TO_CELLS if cells else gap), places)
     _lift(net, places)
     return places
 
