@@ -122,7 +122,7 @@ fn a_replay_that_no_page_could_hold_is_refused_and_a_large_one_warned_of() {
     };
     assert_eq!(said(&lasting("100ms", "replay = '1us'")), "", "800,000 rows");
     let large = said(&lasting("500ms", "replay = '1us'"));
-    assert!(large.contains("record.replay: its page may become 40.0 MB large"), "{large}");
+    assert!(large.contains("record.replay: its page may become 32.0 MB large"), "{large}");
     assert!(large.contains("sample every 2us or less often, or set replay_from"), "{large}");
     let refused = said(&lasting("10s", "replay = '1us'"));
     assert!(refused.contains("record.replay"), "{refused}");

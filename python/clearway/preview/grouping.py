@@ -164,7 +164,8 @@ class _Groups:
 def apart(found: Description) -> Grouped:
     """Return a box for each node, by number, and the edges between them: nothing is put together."""
     net = _Net(found)
-    boxes = [Box([node], layer, role) for node, (layer, role) in enumerate(zip(net.layers, net.roles, strict=True))]
+    kinds = zip(net.layers, net.roles, strict=True)
+    boxes = [Box([node], layer, role) for node, (layer, role) in enumerate(kinds)]
     return Grouped(boxes, _edges(net.links, range(len(boxes))))
 
 

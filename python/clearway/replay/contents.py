@@ -27,9 +27,7 @@ def check(run: Run) -> None:
     if run.testbed is not None:
         raise ClearwayError(f"{place}: is of real hosts, expected a simulated run", "simulate its scenario")
     if "replay" not in run.tables:
-        raise ClearwayError(
-            f"{place}: recorded no replay", f"{HOW_TO_RECORD['replay']} and run it again"
-        )
+        raise ClearwayError(f"{place}: recorded no replay", f"{HOW_TO_RECORD['replay']} and run it again")
 
 
 def data(run: Run, files: Path) -> str:
@@ -85,7 +83,7 @@ def _us(text: object) -> float:
 
 
 def _samples(run: Run) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-    """Return the instants in microseconds, and the columns of the samples: rows are by instant, then by link."""
+    """Return the instants in microseconds, and the columns of samples: rows are by instant, then by link."""
     table, keys = run.table("replay"), run.scenario["record"]
     begin, step = (round(_us(keys.get(key)) * _PS) for key in ("replay_from", "replay"))
     until = round(_us(keys["replay_until"]) * _PS) if "replay_until" in keys else None
@@ -113,14 +111,14 @@ def _samples(run: Run) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
 def _flows(run: Run) -> dict[str, NDArray[Any]]:
     """Return the columns of the flows, in their order."""
     flows = run.flows
-    transports = {name: number for number, name in enumerate(sorted(set(flows["transport"].tolist())))}
+    _, numbers = np.unique(flows["transport"], return_inverse=True)
     return {
         "flow_from": flows["from"],
         "flow_to": flows["to"],
         "flow_bytes": flows["bytes"],
         "flow_delivered_bytes": flows["delivered_bytes"],
         "flow_retransmissions": flows["retransmissions"],
-        "flow_transport": np.array([transports[name] for name in flows["transport"].tolist()], dtype=np.uint64),
+        "flow_transport": numbers.astype(np.uint64),
         "flow_start_us": flows["start_us"],
         "flow_fct_us": flows["fct_us"],
         "flow_slowdown": flows["slowdown"],

@@ -1,9 +1,9 @@
 """Columns of numbers as a browser reads them: exact, in few bytes, compressed, and as text.
 
-A block is the length of its head in four bytes, least significant first; the head as JSON; and one column behind the
-other. A whole column has as many planes of bytes as its largest number needs: first the least significant byte of each
-row, then the next. A column of floats has the eight bytes of each row, least significant first. All is compressed with
-zlib (RFC 1950) and written in base64.
+A block is the length of its head in four bytes, least significant first; the head as JSON; and one column
+behind the other. A whole column has as many planes of bytes as its largest number needs: first the least
+significant byte of each row, then the next. A column of floats has the eight bytes of each row, least
+significant first. All is compressed with zlib (RFC 1950) and written in base64.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEVEL = 6
 
 
 def packed(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> str:
-    """Return a block as base64. The head's `columns` say of each its name, rows and planes; 0 planes are zeros."""
+    """Return a block as base64. The head's `columns` say of each its name, rows and planes: 0 for zeros."""
     described, parts = [], []
     for name, values in columns.items():
         if values.dtype.kind == "f":

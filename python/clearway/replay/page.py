@@ -13,7 +13,19 @@ from clearway.report.page import asset as report_asset
 from clearway.runs import Run
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-_SCRIPTS = ("block", "words", "moment", "scene", "drawing", "marks", "charts", "details", "panel", "controls", "main")
+_SCRIPTS = (
+    "block",
+    "words",
+    "moment",
+    "scene",
+    "drawing",
+    "marks",
+    "charts",
+    "details",
+    "panel",
+    "controls",
+    "main",
+)
 """The parts of the script, in the order in which they stand."""
 
 

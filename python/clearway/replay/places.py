@@ -1,7 +1,7 @@
 """Where the page of a replay draws each node: every node by itself, whatever the size of the network.
 
-Layers and their order are those of `clearway show`. The hosts of a switch stand below it: in one row where there are few
-in the whole network, and as a block of cells where there are many.
+Layers and their order are those of `clearway show`. The hosts of a switch stand below it: in one row where
+there are few in the whole network, and as a block of cells where there are many.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def placed(found: Description) -> Places:
 
 
 def _hosts_by_switch(net: Grouped, layers: dict[int, list[int]]) -> list[tuple[int | None, list[int]]]:
-    """Return the switches of the lowest layer in their order, each with its hosts; those of none come last."""
+    """Return the switches of the lowest layer in order, each with its hosts; those of none come last."""
     above: dict[int, int] = {}
     for edge in net.edges:
         for host, switch in (edge.ends, edge.ends[::-1]):
