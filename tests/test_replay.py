@@ -173,6 +173,12 @@ def test_what_cannot_be_played_is_refused_with_a_remedy(
     assert "runs of several seeds" in answer.err
     assert not Path("page.html").exists()
     assert tmp_path.exists()
+    early = {**REPLAYED, "stop_when_complete": True, "transport": SMALL["transport"], "fault": []}
+    written(Path("early.toml"), {**early, "record": {"replay": "10us", "replay_from": "1900us"}})
+    assert clearway("run", "early.toml", "--out", "early").status == 0
+    answer = clearway("replay", "early", "-o", "page.html")
+    assert answer.status == 2
+    assert "early: ended before its replay began, at 1.9 ms" in answer.err
     run = Run.load(Path("without"))
     with pytest.raises(Exception, match="is of real hosts, expected a simulated run"):
         check(Run(**{**vars(run), "testbed": {"carrier": "udp"}}))

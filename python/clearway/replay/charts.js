@@ -29,8 +29,16 @@ class Strip {
     const context = this.canvas.getContext("2d");
     context.drawImage(this.picture.canvas, 0, 0);
     const x = ((k + 0.5) / this.values.length) * width;
+    // Pale, so that a value of this moment alone can be seen through it; the tip at the top is not.
     context.fillStyle = colours.ink;
-    context.fillRect(Math.round(x), 0, Math.max(dpr, 1), height);
+    context.globalAlpha = 0.5;
+    context.fillRect(Math.round(x - dpr / 2), 0, dpr, height);
+    context.globalAlpha = 1;
+    context.beginPath();
+    context.moveTo(x - 4 * dpr, 0);
+    context.lineTo(x + 4 * dpr, 0);
+    context.lineTo(x, 5 * dpr);
+    context.fill();
   }
 
   #painted(width, height, colours) {

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clearway import _clearway, documents
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
+from clearway.figures import readable
 from clearway.replay.packing import packed
 from clearway.replay.places import placed
 from clearway.runs import HOW_TO_RECORD, Run
@@ -28,6 +29,12 @@ def check(run: Run) -> None:
         raise ClearwayError(f"{place}: is of real hosts, expected a simulated run", "simulate its scenario")
     if "replay" not in run.tables:
         raise ClearwayError(f"{place}: recorded no replay", f"{HOW_TO_RECORD['replay']} and run it again")
+    begin = _us(run.scenario["record"].get("replay_from"))
+    if run.summary["simulated_us"] <= begin:
+        raise ClearwayError(
+            f"{place}: ended before its replay began, at {readable('time', begin)}",
+            "set record.replay_from to an earlier time",
+        )
 
 
 def data(run: Run, files: Path) -> str:

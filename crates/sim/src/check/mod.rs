@@ -22,5 +22,5 @@ mod whole;
 mod tests;
 
 pub use load::{load, load_text, Loaded};
-pub use replay::page_bytes as replay_page_bytes;
 pub use memory::{estimate_bytes, limit as memory_limit};
+pub use replay::page_bytes as replay_page_bytes;

@@ -15,17 +15,24 @@ const PAGE_BYTES: f64 = 8.0;
 /// A page above this size, in bytes, gets a warning.
 const LARGE: f64 = 20e6;
 
-/// Checks that a replay has no more rows than a page can hold.
+/// Checks that a replay begins within the run, and has no more rows than a page can hold.
 pub(super) fn check(r: &Section, scenario: &Scenario) {
+    let Some(asked) = &scenario.record.replay else { return };
+    if asked.from >= scenario.duration {
+        let (from, duration) = (asked.from.shown(), scenario.duration.shown());
+        let message = format!("found {from}, expected less than duration, {duration}");
+        return r.conflict_at("record.replay_from", message);
+    }
     let rows = most_replay_rows(scenario);
     if rows <= MOST_ROWS {
         return;
     }
-    let Some(asked) = &scenario.record.replay else { return };
     let (interval, remedy) = (asked.interval.shown(), remedy(rows / MOST_ROWS * asked.interval.as_us_f64()));
     r.conflict_at(
         "record.replay",
-        format!("found {interval}, with which there may be {rows:.0} rows; the most is {MOST_ROWS:.0}: {remedy}"),
+        format!(
+            "found {interval}, with which there may be {rows:.0} rows; the most is {MOST_ROWS:.0}: {remedy}"
+        ),
     );
 }
 
@@ -42,7 +49,7 @@ pub fn page_bytes(scenario: &Scenario) -> Option<f64> {
     scenario.record.replay.map(|_| most_replay_rows(scenario) * PAGE_BYTES)
 }
 
-/// What makes a replay smaller, where an interval of so many microseconds would do.
+/// What makes a replay smaller: an interval of `us` microseconds is long enough.
 fn remedy(us: f64) -> String {
     format!(
         "sample every {:.0}us or less often, or set replay_from and replay_until around what is to be seen",

@@ -14,7 +14,9 @@ use super::key::{Key, Shown};
 use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
-use super::{arbiter, class, fault, host, job, network, node, probe, replay, routing, switch, traffic, transport};
+use super::{
+    arbiter, class, fault, host, job, network, node, probe, replay, routing, switch, traffic, transport,
+};
 use crate::model::{
     Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
 };

@@ -147,9 +147,13 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
         (_, "start") => json!("1us..2us"),
-        (_, "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput" | "replay" | "replay_until") => {
+        (
+            _,
+            "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput" | "replay"
+            | "replay_until",
+        ) => {
             json!("1ms")
-        },
+        }
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),

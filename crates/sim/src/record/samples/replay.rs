@@ -84,12 +84,7 @@ impl ReplaySamples {
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let asked = scenario.record.replay?;
         let row_bytes = size_of::<Row>() as f64 + NUMBER * 8.0;
-        Some(Sampled {
-            key: "record.replay",
-            interval: asked.interval,
-            rows: most_rows(scenario),
-            row_bytes,
-        })
+        Some(Sampled { key: "record.replay", interval: asked.interval, rows: most_rows(scenario), row_bytes })
     }
 
     /// Returns an empty set of samples, with room for `rows` rows.
@@ -188,7 +183,7 @@ fn paused_since(simulation: &Simulation, link: u32, last: &mut [u64]) -> u64 {
     let Some(pfc) = simulation.flow_control(link) else { return 0 };
     let since = last.iter_mut().enumerate().map(|(class, last)| {
         let so_far = pfc.paused_for(class, simulation.time().as_ps()).as_ps();
-        so_far - std::mem::replace(last, so_far)
+        so_far.saturating_sub(std::mem::replace(last, so_far))
     });
     since.max().unwrap_or(0)
 }
