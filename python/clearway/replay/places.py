@@ -20,9 +20,9 @@ _WIDTH = 1200.0
 _NARROWEST = 9.0  # room of a switch of the lowest layer
 _HEIGHT = 440.0  # from the lowest switches to the highest, where that leaves layers this far apart:
 _NEAREST, _FARTHEST = 84.0, 340.0
-_BLOCK = 180.0  # height of a block of cells
-_SMALLEST, _LARGEST = 7.0, 22.0  # from a cell to the next
-_TO_CELLS = 90.0  # from a switch to the block of its hosts, and half of a large cell
+_BLOCK, _BLOCK_OF_ALL = 180.0, 320.0  # height of a block of cells, and where one switch has all hosts
+_SMALLEST, _LARGEST = 7.0, 26.0  # from a cell to the next
+_TO_CELLS = 50.0  # from a switch to the block of its hosts
 _FILLED = 0.92  # of a switch's room that its hosts take
 
 
@@ -53,15 +53,20 @@ def placed(found: Description) -> Places:
     groups = _hosts_by_switch(net, layers)
     width = max(_WIDTH, _NARROWEST * len(groups))
     places = Places([0.0] * len(net.boxes), [0.0] * len(net.boxes), width, 0.0, None)
-    cells = len(layers[0]) > MOST_IN_ROWS
-    gap = min(max(_HEIGHT / max(len(levels) - 1, 1), _NEAREST), _FARTHEST)
-    highest = levels[-1]
-    top = 40.0 + (gap * 0.25 if len(layers[highest]) > 1 else 0.0)
+    # A network that is wide is high as well.
+    zoom = width / _WIDTH
+    gap = zoom * min(max(_HEIGHT / max(len(levels) - 1, 1), _NEAREST), _FARTHEST)
+    highest = set(layers[levels[-1]])
+    bent = len(highest) > 2 and any(highest >= set(edge.ends) for edge in net.edges)
+    top = zoom * 40.0 + (gap * 0.25 if bent else 0.0)
     for level in levels:
         if level > 0:
             _spread(layers[level], top + gap * (len(levels) - 1 - levels.index(level)), places)
     lowest = top + gap * (len(levels) - 2)
-    _place_hosts(groups, lowest + (_TO_CELLS if cells else gap), places)
+    if len(layers[0]) <= MOST_IN_ROWS:
+        _place_in_row(_rooms(groups, places), lowest + gap, places)
+    else:
+        _place_in_cells(_rooms(groups, places), lowest + zoom * _TO_CELLS, places)
     _lift(net, places)
     return places
 
@@ -86,41 +91,54 @@ def _spread(nodes: list[int], down: float, places: Places) -> None:
         places.y[node] = down
 
 
-def _place_hosts(groups: list[tuple[int | None, list[int]]], down: float, places: Places) -> None:
-    """Place hosts below their switches, and each of these in the middle above them."""
-    count = sum(len(hosts) for _, hosts in groups)
-    rooms = [max(len(hosts), 1) for _, hosts in groups]
-    unit = places.width / sum(rooms)
-    left = 0.0
-    blocks = []
-    for (switch, hosts), share in zip(groups, rooms, strict=True):
-        room = unit * share
+@dataclass(frozen=True)
+class _Room:
+    """What a switch has below it for its hosts."""
+
+    hosts: list[int]
+    left: float
+    width: float
+
+
+def _rooms(groups: list[tuple[int | None, list[int]]], places: Places) -> list[_Room]:
+    """Share the width out by hosts, and place each switch in the middle above its own."""
+    shares = [max(len(hosts), 1) for _, hosts in groups]
+    unit, left, rooms = places.width / sum(shares), 0.0, []
+    for (switch, hosts), share in zip(groups, shares, strict=True):
         if switch is not None:
-            places.x[switch] = left + room / 2
+            places.x[switch] = left + unit * share / 2
         if hosts:
-            blocks.append((hosts, left, room))
-        left += room
-    if count <= MOST_IN_ROWS:
-        for hosts, left, room in blocks:
-            for index, host in enumerate(hosts):
-                places.x[host] = left + room * (0.5 + (index + 0.5 - len(hosts) / 2) / len(hosts) * _FILLED)
-                places.y[host] = down
-        places.height = down + 44.0
-        return
-    pitches = [sqrt(room * _FILLED * _BLOCK / len(hosts)) for hosts, _, room in blocks]
-    pitch = min(max(min(pitches), _SMALLEST), _LARGEST)
-    narrow = min(pitch, min(room for _, _, room in blocks) * _FILLED)
+            rooms.append(_Room(hosts, left, unit * share))
+        left += unit * share
+    return rooms
+
+
+def _place_in_row(rooms: list[_Room], down: float, places: Places) -> None:
+    for room in rooms:
+        count = len(room.hosts)
+        for index, host in enumerate(room.hosts):
+            places.x[host] = room.left + room.width * (0.5 + (index + 0.5 - count / 2) / count * _FILLED)
+            places.y[host] = down
+    places.height = down + 44.0
+
+
+def _place_in_cells(rooms: list[_Room], top: float, places: Places) -> None:
+    zoom = places.width / _WIDTH
+    block = zoom * (_BLOCK if len(rooms) > 1 else _BLOCK_OF_ALL)
+    pitch = min(sqrt(room.width * _FILLED * block / len(room.hosts)) for room in rooms)
+    pitch = min(max(pitch, _SMALLEST), _LARGEST * zoom)
+    narrow = min(pitch, min(room.width for room in rooms) * _FILLED)
     places.cell = (narrow * 0.84, pitch * 0.84)
-    lowest = 0
-    for hosts, left, room in blocks:
-        columns = min(max(1, int(room * _FILLED / narrow)), len(hosts))
-        begin = left + (room - columns * narrow) / 2
-        for index, host in enumerate(hosts):
+    rows = 0
+    for room in rooms:
+        columns = min(max(1, int(room.width * _FILLED / narrow)), len(room.hosts))
+        begin = room.left + (room.width - columns * narrow) / 2
+        for index, host in enumerate(room.hosts):
             row, column = divmod(index, columns)
             places.x[host] = begin + (column + 0.5) * narrow
-            places.y[host] = down - 40.0 + (row + 0.5) * pitch
-        lowest = max(lowest, ceil(len(hosts) / columns))
-    places.height = down - 40.0 + lowest * pitch + 12.0
+            places.y[host] = top + (row + 0.5) * pitch
+        rows = max(rows, ceil(len(room.hosts) / columns))
+    places.height = top + rows * pitch + 12.0
 
 
 def _lift(net: Grouped, places: Places) -> None:
