@@ -14,19 +14,25 @@ class Strip {
     });
     canvas.addEventListener("pointermove", (event) => event.buttons & 1 && seek(event));
     this.picture = null;
+    // Asked for once and at each change of size: to ask for it in each frame lays the page out anew.
+    this.box = null;
+    new ResizeObserver(() => (this.box = null)).observe(canvas);
   }
 
   // Draws the values once, and above them the moment each time.
   draw(k) {
-    const box = this.canvas.getBoundingClientRect();
+    const box = (this.box ??= this.canvas.getBoundingClientRect());
     const dpr = window.devicePixelRatio || 1;
     const [width, height] = [Math.round(box.width * dpr), Math.round(box.height * dpr)];
     if (width === 0 || height === 0) return;
     const colours = palette();
     const key = `${width} ${height} ${colours.card}`;
     if (this.picture?.key !== key) this.picture = { key, canvas: this.#painted(width, height, colours) };
-    [this.canvas.width, this.canvas.height] = [width, height];
+    if (this.canvas.width !== width || this.canvas.height !== height) {
+      [this.canvas.width, this.canvas.height] = [width, height];
+    }
     const context = this.canvas.getContext("2d");
+    context.clearRect(0, 0, width, height);
     context.drawImage(this.picture.canvas, 0, 0);
     const x = ((k + 0.5) / this.values.length) * width;
     // Pale, so that a value of this moment alone can be seen through it; the tip at the top is not.

@@ -1,8 +1,12 @@
 // Numbers in words, with their units.
 
+const FOUR_DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const THREE_DIGITS = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const WHOLE = new Intl.NumberFormat("en");
+
 const inUnits = (value, units) => {
   const [size, unit] = units.find(([least]) => Math.abs(value) >= least) ?? units.at(-1);
-  return `${(value / size).toLocaleString("en", { maximumSignificantDigits: 4 })} ${unit}`;
+  return `${FOUR_DIGITS.format(value / size)} ${unit}`;
 };
 
 const TIMES = [[1e6, "s"], [1e3, "ms"], [1, "us"], [1e-3, "ns"]];
@@ -12,8 +16,8 @@ const RATES = [[1e3, "Tb/s"], [1, "Gb/s"], [1e-3, "Mb/s"], [1e-6, "kb/s"]];
 const inTime = (us) => (us === 0 ? "0 us" : Number.isFinite(us) ? inUnits(us, TIMES) : "–");
 const inBytes = (bytes) => (bytes === 0 ? "0 B" : inUnits(bytes, SIZES));
 const inRate = (gbps) => (gbps === 0 ? "0 b/s" : inUnits(gbps, RATES));
-const inPercent = (share) => `${(100 * share).toLocaleString("en", { maximumSignificantDigits: 3 })} %`;
-const inCount = (count) => count.toLocaleString("en");
+const inPercent = (share) => `${THREE_DIGITS.format(100 * share)} %`;
+const inCount = (count) => WHOLE.format(count);
 
 // A time in the form of a scenario, such as 1.25ms, and back; NaN for what is none.
 const asKey = (us) => {

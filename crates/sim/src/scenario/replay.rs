@@ -12,7 +12,8 @@ pub(super) fn read_replay(r: &mut Section) -> Option<Replay> {
     let doc = "What happened at every link, for clearway replay.";
     let interval = r.optional(&Key::new("replay", doc, Span::from_ns(1)..=longest), "not sampled");
     let doc = "When the replay begins, with replay.";
-    let from = r.get(&Key::new("replay_from", doc, Span::ZERO..=longest).or(Span::ZERO));
+    let from = r.optional(&Key::new("replay_from", doc, Span::ZERO..=longest), "the beginning of the run");
+    let from = from.unwrap_or(Span::ZERO);
     let doc = "When the replay ends, with replay.";
     let until = r.optional(&Key::new("replay_until", doc, Span::from_ns(1)..=longest), "the end of the run");
     if let Some(until) = until.filter(|until| r.sound() && *until <= from) {

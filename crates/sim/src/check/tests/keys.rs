@@ -154,6 +154,7 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         ) => {
             json!("1ms")
         }
+        (_, "replay_from") => json!("1us"),
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),
