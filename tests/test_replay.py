@@ -228,7 +228,7 @@ class TestInABrowser:
         flow = int(np.nanargmax(Run.load(there).flows["fct_us"]))
         dom = self.dom(f"#select=flow:{flow}")
         assert f">Flow {flow}: h{flow} to h4<" in dom
-        assert "its path is pointed out" in dom
+        assert '<p id="about" class="note">bulk; its path is pointed out.</p>' in dom
         assert f"clearway why {there} --flow {flow}" in dom
 
     def test_it_begins_at_the_start_where_the_address_says_nothing_that_is_there(self, there: Path) -> None:
