@@ -28,6 +28,7 @@ def test_help_lists_every_command(clearway: Clearway) -> None:
         "paper",
         "plan",
         "plot",
+        "replay",
         "report",
         "schema",
         "import",

@@ -31,6 +31,7 @@ COMMANDS = {
     "tune": r"Search the ranges of a \[tune] table for good values; test them on other seeds. Needs Optuna.",
     "paper": "Run a paper's figures anew: a verdict for each claim, and a page. Can be interrupted.",
     "why": "Say what a flow of a run waited for. The run is simulated again for it.",
+    "replay": "Write one self-contained HTML page that plays a run: its network, and what happened in it.",
     "report": "Write one self-contained HTML page about one run or several.",
     "plot": "Draw runs or sweeps as a figure for a paper: PDF, SVG or PNG. Needs matplotlib.",
     "export": "Write what a run has recorded as other tools read it.",

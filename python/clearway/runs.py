@@ -37,6 +37,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "links_series": 'add links = "1ms" under [record]',
     "flows_series": 'add flows = { every = "10us", slowest = 8 } under [record]',
     "classes_series": 'add classes = "10us" under [record]',
+    "replay": 'add replay = "10us" under [record]',
     "link_classes": "add [class.NAME] tables",
 }
 """What makes the simulator record a table that it leaves out by default."""

@@ -16,7 +16,7 @@ CHANGES = PurePosixPath("CHANGELOG.md")
 EXAMPLES = PurePosixPath("scenarios")
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "why", "training"),
+    "Start": ("tutorial", "why", "replay", "training"),
     "How to": (
         "coming_from",
         "jobs",

@@ -91,6 +91,12 @@ impl Scenario {
         check::estimate_bytes(&self.loaded.scenario)
     }
 
+    /// How large the page of its replay becomes at most, in bytes; None where none is recorded.
+    #[getter]
+    fn replay_page_bytes(&self) -> Option<u64> {
+        check::replay_page_bytes(&self.loaded.scenario).map(|bytes| bytes as u64)
+    }
+
     /// The threads that a run of it is worth on this machine: with more it takes longer.
     #[getter]
     fn worthwhile_threads(&self) -> usize {

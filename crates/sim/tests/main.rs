@@ -42,6 +42,7 @@ mod rdma;
 mod relay_room;
 mod relay_worst;
 mod relays;
+mod replay;
 mod routing;
 mod routing_others;
 mod routing_random;

@@ -23,6 +23,7 @@ from clearway.commands.options import (
 from clearway.commands.output import Output
 from clearway.errors import ClearwayError
 from clearway.execution import RunsInterrupted
+from clearway.figures import readable
 from clearway.runs import Run
 
 app = typer.Typer(add_completion=False)
@@ -55,6 +56,8 @@ def run(
         )
     scenario = _from_standard_input() if str(file) == "-" else file
     scenarios = api.with_seeds(scenario, parsed(sets, unsets), seed, seeds or 1)
+    if (most := scenarios[0].replay_page_bytes) is not None:
+        console.say_beside(f"replay: its page becomes {readable('bytes', most)} large at most, flows apart")
     output = Output(out, Path("runs") / _default_name(scenarios, several=seeds is not None))
     started = time.monotonic()
     group = api.seeds_of(scenarios, _executed(scenarios, threads, as_json=json, keep_partial=keep_partial))

@@ -161,6 +161,14 @@ class _Groups:
         return (lambda node: part[node]) if len(set(part.values())) > 1 else (lambda node: node)
 
 
+def apart(found: Description) -> Grouped:
+    """Return a box for each node, by number, and the edges between them: nothing is put together."""
+    net = _Net(found)
+    kinds = zip(net.layers, net.roles, strict=True)
+    boxes = [Box([node], layer, role) for node, (layer, role) in enumerate(kinds)]
+    return Grouped(boxes, _edges(net.links, range(len(boxes))))
+
+
 def grouped(found: Description) -> Grouped:
     """Return the boxes of a network and the edges between them."""
     net = _Net(found)
@@ -188,7 +196,7 @@ def _box_key(net: _Net, groups: _Groups, node: int, *, single: bool) -> Hashable
     return ("hosts", groups.of[net.peers[node][0]])
 
 
-def _edges(links: Sequence[tuple[int, int]], box_of: Mapping[int, int]) -> list[Edge]:
+def _edges(links: Sequence[tuple[int, int]], box_of: Mapping[int, int] | Sequence[int]) -> list[Edge]:
     edges: dict[tuple[int, int], Edge] = {}
     for number, (one, other) in enumerate(links):
         ends = box_of[one], box_of[other]

@@ -13,6 +13,7 @@ mod operations;
 mod pfc_warnings;
 mod rdma_warnings;
 mod relays;
+mod replay;
 mod series;
 mod traffic_warnings;
 mod warnings;
@@ -23,3 +24,4 @@ mod tests;
 
 pub use load::{load, load_text, Loaded};
 pub use memory::{estimate_bytes, limit as memory_limit};
+pub use replay::page_bytes as replay_page_bytes;

@@ -8,6 +8,7 @@ use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
 use super::pfc_warnings;
 use super::rdma_warnings;
 use super::relays;
+use super::replay;
 use super::traffic_warnings;
 use crate::engine::event::Meta;
 use crate::model::{Ecn, HostKind, HostModel, Protocol, Scenario, Spray, Timestamps, Transport};
@@ -51,6 +52,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(rdma_warnings::of(scenario));
     warnings.extend(pfc_warnings::of(scenario));
     warnings.extend(relays::warnings(scenario));
+    warnings.extend(replay::warning(scenario));
     warnings.extend(traffic_warnings::of(scenario));
     warnings
 }

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::Bytes;
 
-use super::{arbiter, classes, memory, operations, relays, series};
+use super::{arbiter, classes, memory, operations, relays, replay, series};
 use crate::model::MAX_LINKS;
 use crate::model::{Buffer, Network, Scenario, Spray, Transport, Trimming};
 use crate::scenario::key::Shown;
@@ -28,6 +28,7 @@ pub(super) fn check(r: &Section, scenario: &Scenario) {
     relays::check(r, scenario);
     arbiter::check(r, scenario);
     check_end(r, scenario);
+    replay::check(r, scenario);
     match memory::limit() {
         Err(message) => r.conflict_at("", message),
         Ok(limit) => {

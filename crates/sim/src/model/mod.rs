@@ -41,7 +41,7 @@ pub use pfc::{Pfc, Relay, Safety, Xoff};
 pub use probe::Probe;
 pub(crate) use protocol::for_each_scheme;
 pub use protocol::Protocol;
-pub use record::{Packets, Record, Timeline};
+pub use record::{Packets, Record, Replay, Timeline};
 pub use scenario::Scenario;
 pub use series::{FlowSeries, Rule};
 pub use switch::{Buffer, Ecn, MarkPoint, SwitchKind, SwitchKinds, SwitchRole, Trimming};

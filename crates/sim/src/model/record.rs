@@ -23,6 +23,8 @@ pub struct Record {
     pub classes: Option<Span>,
     /// What each of some flows does over time.
     pub flows: Option<FlowSeries>,
+    /// What the page of `clearway replay` is made of.
+    pub replay: Option<Replay>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,
     /// Whether the outcome has a row for every operation.
@@ -48,6 +50,29 @@ pub struct Packets {
     pub until: Time,
     /// The most packets that are recorded.
     pub limit: u64,
+}
+
+/// How often, and when, it is sampled what happens at links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// Time from one sample to the next.
+    pub interval: Span,
+    /// When the first interval begins.
+    pub from: Span,
+    /// When the last interval ends; `None` with the run.
+    pub until: Option<Span>,
+}
+
+impl Replay {
+    /// Returns for how long there are samples, of a run of this length.
+    pub fn window(&self, duration: Span) -> Span {
+        self.until.unwrap_or(duration).min(duration).saturating_sub(self.from)
+    }
+
+    /// Returns whether a sample at this instant is the last.
+    pub fn is_over(&self, at: Time) -> bool {
+        self.until.is_some_and(|until| at >= Time::ZERO + until)
+    }
 }
 
 /// What part of each job has a timeline.

@@ -15,8 +15,8 @@ use super::names::Names;
 use super::reader::Section;
 use super::traffic::Scene;
 use super::{
-    arbiter, class, fault, host, job, network, node, packets, probe, routing, series, switch, traffic,
-    transport,
+    arbiter, class, fault, host, job, network, node, packets, probe, replay, routing, series, switch,
+    traffic, transport,
 };
 use crate::model::{
     Arbiters, Network, Probe, Record, Routing, Scenario, Timeline, Traffic, TrafficClass, Transport,
@@ -276,6 +276,7 @@ fn read_samples(r: &mut Section, known: Known, names: Option<&Names>) -> Option<
             off,
         ),
         flows: None,
+        replay: replay::read_replay(r),
         throughput: r.optional(&every("throughput", "Payload delivered by every transport."), off),
         fairness: r
             .get(&every("fairness", "Intervals over which Jain's index is taken.").or(Span::from_ms(10))),

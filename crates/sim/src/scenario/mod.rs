@@ -29,6 +29,7 @@ mod parameters;
 mod pfc;
 pub(crate) mod probe;
 pub(crate) mod reader;
+mod replay;
 mod routing;
 pub(crate) mod schema;
 mod series;

@@ -71,6 +71,12 @@ fn why_relay_was_full(fibre: &LosslessLink, pfc: &Pfc, safety: Option<Bytes>) ->
 type Held = (u32, usize);
 
 impl Simulation {
+    /// Returns the flow control of the port that feeds a link, which says how long it was paused; `None` where it has none.
+    pub fn flow_control(&self, link: u32) -> Option<&Pfc> {
+        let (domain, at) = self.domain_of_port(link);
+        domain.fabric.ports.pfc(at)
+    }
+
     /// Returns what flow control has done to a link, for each lossless class; nothing where its end pauses nobody.
     pub fn link_pauses(&self, link: u32) -> Vec<LinkPauses> {
         let (receiving, account_at) = self.domain_of_port(link ^ 1);

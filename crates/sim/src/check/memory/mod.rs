@@ -63,7 +63,7 @@ pub(super) fn network_fits(network: &Network, classes: usize) -> bool {
     limit().is_ok_and(|limit| needed <= limit as f64)
 }
 
-fn rounded(bytes: f64) -> String {
+pub(super) fn rounded(bytes: f64) -> String {
     let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     let unit = units.into_iter().find(|(_, size)| bytes >= *size);
     unit.map_or(format!("{bytes:.0} B"), |(name, size)| format!("{:.1} {name}", bytes / size))

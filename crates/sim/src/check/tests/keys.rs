@@ -151,9 +151,12 @@ fn sample(form: &Form, key: &str, schema: &Json) -> Option<Json> {
         (["traffic"], "hosts") => json!([0, "1..3"]),
         (_, "transport") if !form.path.is_empty() => json!("a"),
         (_, "start") => json!("1us..2us"),
-        (_, "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput" | "classes") => {
-            json!("1ms")
-        }
+        (
+            _,
+            "stop" | "until" | "deadline" | "queues" | "windows" | "rtt" | "throughput" | "classes"
+            | "replay" | "replay_until",
+        ) => json!("1ms"),
+        (_, "replay_from") => json!("1us"),
         (_, "sizes") => json!("google_rpc"),
         (_, "file") => json!("t.csv"),
         (_, "link") => json!("h0-tor0"),

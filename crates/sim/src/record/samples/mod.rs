@@ -1,4 +1,5 @@
-//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, flows and classes, each on a
+//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, flows, classes, and
+//! what a replay shows, each on a
 //! time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the whole run are left
 //! out.
 
@@ -8,6 +9,7 @@ mod flows;
 mod grid;
 mod links;
 mod queues;
+mod replay;
 mod round_trips;
 mod rtt;
 mod series;
@@ -23,6 +25,8 @@ use flows::FlowSamples;
 use grid::Grid;
 use links::LinkSamples;
 use queues::QueueSamples;
+pub use replay::most_rows as most_replay_rows;
+use replay::ReplaySamples;
 use rtt::RttSamples;
 use throughput::ThroughputSamples;
 use windows::WindowSamples;
@@ -43,12 +47,13 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
         LinkSamples::footprint(scenario),
         ClassSamples::footprint(scenario),
         FlowSamples::footprint(scenario),
+        ReplaySamples::footprint(scenario),
     ];
     kinds.into_iter().flatten().collect()
 }
 
 /// What the tables of samples mean, in their order.
-pub(super) const DEFINITIONS: [Definition; 7] = [
+pub(super) const DEFINITIONS: [Definition; 8] = [
     queues::Queues::DEFINITION,
     windows::Windows::DEFINITION,
     rtt::RttSeries::DEFINITION,
@@ -56,6 +61,7 @@ pub(super) const DEFINITIONS: [Definition; 7] = [
     links::LinksSeries::DEFINITION,
     classes::ClassSeries::DEFINITION,
     flows::FlowsSeries::DEFINITION,
+    replay::ReplaySeries::DEFINITION,
 ];
 
 /// All samples so far.
@@ -68,6 +74,7 @@ pub(super) struct Samples {
     links: (Grid, LinkSamples),
     classes: (Grid, ClassSamples),
     flows: (Grid, FlowSamples),
+    replay: ReplaySamples,
 }
 
 impl Samples {
@@ -89,12 +96,13 @@ impl Samples {
             links: (Grid::new(record.links), LinkSamples::new(simulation, times(record.links))),
             classes: (Grid::new(record.classes), classes),
             flows: (Grid::new(every), flows),
+            replay: ReplaySamples::new(record.replay, simulation, room(ReplaySamples::footprint)),
         }
     }
 
     pub(super) fn next_look(&self) -> Time {
         let series = self.rtt.0.next.min(self.throughput.0.next).min(self.links.0.next);
-        let series = series.min(self.classes.0.next).min(self.flows.0.next);
+        let series = series.min(self.classes.0.next).min(self.flows.0.next).min(self.replay.next_look());
         self.queues.0.next.min(self.windows.0.next).min(series)
     }
 
@@ -145,6 +153,9 @@ impl Samples {
         if self.flows.0.strikes(now) {
             self.flows.1.look(simulation, now);
         }
+        if now >= self.replay.next_look() {
+            self.replay.sample(simulation, now);
+        }
     }
 
     pub(super) fn into_tables(self, measured: &Measured) -> Vec<Table> {
@@ -155,6 +166,7 @@ impl Samples {
         let links = self.links.0.step.map(|_| self.links.1.into_table(measured));
         let classes = self.classes.0.step.map(|_| self.classes.1.into_table(measured));
         let flows = self.flows.0.step.map(|_| self.flows.1.into_table(measured));
-        [queues, windows, rtt, throughput, links, classes, flows].into_iter().flatten().collect()
+        let replay = self.replay.into_table(measured);
+        [queues, windows, rtt, throughput, links, classes, flows, replay].into_iter().flatten().collect()
     }
 }
