@@ -23,7 +23,13 @@ from tools.output import page
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/clearway/scenarios/*.toml")])
 MORE: dict[str, dict[str, Any]] = {
-    "classes": {"record.classes": "1ms", "record.flows.every": "1ms", "record.flows.first": 4},
+    "classes": {
+        "record.classes": "1ms",
+        "record.flows.every": "1ms",
+        "record.flows.first": 4,
+        "record.packets.limit": 100,
+        "record.replay": "1ms",
+    },
     "operations": {"record.operations": True, "record.rtt": "100us", "measure_until": "8ms"},
 }
 """What makes a scenario leave more."""

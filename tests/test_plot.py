@@ -40,6 +40,7 @@ SEVERAL: dict[str, Any] = {
     "traffic": [{**table, "flows_per_pair": 3} for table in TRAFFIC],
     "record": RECORD,
 }
+WATCHED = {**SEVERAL, "record": {"classes": "50us", "flows": {"every": "50us", "first": 4}}}
 CLASSES: dict[str, Any] = {
     **SEVERAL,
     "name": "two classes",
@@ -61,6 +62,11 @@ LOSSLESS: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def several() -> Run:
     return cw.run(SEVERAL)
+
+
+@pytest.fixture(scope="module")
+def watched() -> Run:
+    return cw.run(WATCHED)
 
 
 @pytest.fixture(scope="module")
@@ -384,9 +390,10 @@ def test_seeds_are_a_mean_with_its_interval() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("columns", [1, 2])
 def test_nothing_lies_on_anything_else(
-    kind: str, columns: int, several: Run, lossless: Run, training: Run
+    kind: str, columns: int, several: Run, watched: Run, lossless: Run, training: Run
 ) -> None:
-    run = {"pause": lossless, "job-timeline": training}.get(kind, several)
+    others = {"pause": lossless, "job-timeline": training, "flows": watched, "classes": watched}
+    run = others.get(kind, several)
     long = [(f"{number} {'long name ' * number}", Seeds([run])) for number in (1, 4, 9)]
     figure: Any = drawing.plot_runs(long, kind, None, columns)
     figure.canvas.draw()

@@ -16,7 +16,7 @@ from clearway.plotting.kinds import KINDS, SHOWN
 
 from tests.conftest import SMALL, Clearway, child, finished, written
 from tests.test_paper import FIG1, PARAMETERS
-from tests.test_plot import LOSSLESS, SEVERAL
+from tests.test_plot import LOSSLESS, SEVERAL, WATCHED
 from tests.test_sweep import swept
 from tests.test_training import SCENARIO as TRAINING
 
@@ -29,14 +29,21 @@ plotting_papers = drawing.writing_papers()
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run directories that have all that any kind needs, and one that has recorded nothing."""
     folder = tmp_path_factory.mktemp("runs")
-    for name, scenario in {"several": SEVERAL, "lossless": LOSSLESS, "bare": {**SMALL, "record": {}}}.items():
+    scenarios = {
+        "several": SEVERAL,
+        "watched": WATCHED,
+        "lossless": LOSSLESS,
+        "bare": {**SMALL, "record": {}},
+    }
+    for name, scenario in scenarios.items():
         cw.run(scenario).save(folder / name)
     cw.run(written(folder / "training.toml", TRAINING)).save(folder / "training")
     return folder
 
 
 def directory_for(kind: str, runs: Path) -> Path:
-    return runs / {"pause": "lossless", "job-timeline": "training"}.get(kind, "several")
+    others = {"pause": "lossless", "job-timeline": "training", "flows": "watched", "classes": "watched"}
+    return runs / others.get(kind, "several")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -50,6 +50,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "flows": ("flows", 'numbers of flows: `3`, `"0..10"` or a list of both'),
     "link": ("link", 'a text of two node names: `"h0-tor0"` for both ways, `"h0>tor0"` for one'),
+    "links": ("links", 'a link, `"h0-tor0"` for both ways or `"h0>tor0"` for one, or a list of these'),
     "sizes": ("sizes", "the name of a distribution, or of a file that holds one"),
     "file": ("file", "a path, relative to the scenario's own folder"),
     "axes": ("axes", "a table of dotted keys and the values they take"),

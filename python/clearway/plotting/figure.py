@@ -8,10 +8,12 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from clearway import _clearway, directory
 from clearway.plotting.lines import Entry, draw, legend, printable
@@ -28,12 +30,25 @@ _LETTER = re.compile(r"\([a-z]\) ")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+class _Rounded(ConstrainedLayoutEngine):
+    """The constrained layout with rounded places: the last bits that its solver finds differ from time to time."""
+
+    def execute(self, fig: FigureBase) -> Any:
+        made = super().execute(fig)
+        for axes in cast(Figure, fig).axes:
+            takes_part = axes.get_in_layout()
+            left, bottom, width, height = (round(each, 6) for each in axes.get_position().bounds)
+            axes.set_position((left, bottom, width, height))
+            axes.set_in_layout(takes_part)
+        return made
+
+
 def figure_of(panels: Sequence[Panel], columns: int) -> Figure:
     """Draw panels below each other, as wide as one column or two of a paper."""
     with style(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a letter that the font has not
         heights = [_height(panel, columns) for panel in panels]
-        figure = Figure(figsize=(WIDTHS[columns], sum(heights)), layout="constrained")
+        figure = Figure(figsize=(WIDTHS[columns], sum(heights)), layout=_Rounded())
         FigureCanvasAgg(figure)
         grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
         drawn = list(zip(grid[:, 0], panels, strict=True))
