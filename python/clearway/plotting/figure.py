@@ -31,11 +31,12 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class _Rounded(ConstrainedLayoutEngine):
-    """The constrained layout with rounded places: the last bits that its solver finds differ from time to time."""
+    """The constrained layout with rounded places: the last bits of its solution vary."""
 
     def execute(self, fig: FigureBase) -> Any:
-        made = super().execute(fig)
-        for axes in cast(Figure, fig).axes:
+        figure = cast(Figure, fig)
+        made = super().execute(figure)
+        for axes in figure.axes:
             takes_part = axes.get_in_layout()
             left, bottom, width, height = (round(each, 6) for each in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
