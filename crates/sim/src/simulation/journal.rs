@@ -1,7 +1,7 @@
 //! Journals of the flows that are to be explained: the arrivals of their packets at each node, all other frames that their NICs
 //! sent, and the instants at which links were paused or got another rate.
 //!
-//! A run without such flows has no journal. See [`super::notes`].
+//! A run without such flows has no journal. See `notes`.
 
 use std::sync::Arc;
 
