@@ -91,7 +91,7 @@ impl Scenario {
         check::estimate_bytes(&self.loaded.scenario)
     }
 
-    /// How large the page of its replay becomes at most, in bytes; None where none is recorded.
+    /// The most bytes that the page of its replay may have; None where none is recorded.
     #[getter]
     fn replay_page_bytes(&self) -> Option<u64> {
         check::replay_page_bytes(&self.loaded.scenario).map(|bytes| bytes as u64)

@@ -23,11 +23,11 @@ pub struct NdpParams {
     pub initial_window: u32,
     /// Retransmission timeout, which nothing lengthens. 1 ms (§3.2.4: the longest round trip is 400 us).
     pub rto: Span,
-    /// How long a flow waits for a pull before it sends a packet without one; twice as long each further time. 10 ms, which is ours: the
-    /// paper has the pull counter for lost pulls, which says nothing of the last one. A receiver with N senders pulls each of
+    /// The time that a flow waits for a pull before it sends a packet without one; twice as long each further time. 10 ms, which is ours:
+    /// the paper has the pull counter for lost pulls, which says nothing of the last one. A receiver with N senders pulls each of
     /// them once in the time of N packets, and this is meant to be longer.
     pub pull_timeout: Span,
-    /// How far ahead of the lowest unacknowledged packet a sender may be, in packets. A power of two; 4096.
+    /// The most packets by which a sender may be ahead of the lowest unacknowledged one. A power of two; 4096.
     pub reach: u32,
 }
 
@@ -65,7 +65,7 @@ impl Scheme for NdpParams {
     type Recovery = SelectiveRepeat;
     type Receiver = SelectiveReceiver;
 
-    /// What is left of a packet that is trimmed (§3.2.4).
+    /// The size to which switches trim a packet (§3.2.4).
     const HEADER: Bytes = Bytes::new(64);
 
     fn trimmable(&self) -> bool {
@@ -85,7 +85,7 @@ impl Scheme for NdpParams {
         self.reach
     }
 
-    /// A window under way, and one that is pushed anew.
+    /// Returns room for a window that is under way, and for one that is pushed anew.
     fn max_window(&self) -> f64 {
         2.0 * f64::from(self.initial_window)
     }
@@ -158,7 +158,7 @@ impl CongestionControl for Ndp {
         self.waiting.handle_sent(self.pulled > 0, now, params.pull_timeout);
     }
 
-    /// As many packets may leave as the pull counter has grown by (§3.2).
+    /// Lets as many packets leave as the pull counter has grown by (§3.2).
     fn on_notice(&mut self, params: &NdpParams, now: Time, notice: Notice) {
         if let Notice::Pull(counter) = notice {
             let more = counter.saturating_sub(self.counter);
@@ -189,18 +189,18 @@ impl CongestionControl for Ndp {
         self.push > 0 || self.pulled > 0 || self.waiting.may_ask()
     }
 
-    /// What was trimmed is not pushed: its pull comes when it is this flow's turn.
+    /// Returns whether a pull is left: a trimmed packet is not pushed, its pull comes when it is this flow's turn.
     #[inline]
     fn may_send_again(&self, _params: &NdpParams) -> bool {
         self.pulled > 0 || self.waiting.may_ask()
     }
 
-    /// What is sent after a pause is pushed anew (§3.2: "will be pushed rather than pulled").
+    /// Lets a window be pushed anew after a pause (§3.2: packets then "will be pushed rather than pulled").
     fn on_more(&mut self, params: &NdpParams) {
         self.push = params.initial_window;
     }
 
-    /// How far the pull counter may grow before the sender has no use for more: the paper's mark of the last packet, said with each. A
+    /// Returns the pull counter beyond which the sender has no use for more: the paper's mark of the last packet, said with each. A
     /// sender that has waited in vain does not know whether what is under way is lost, but for the packet that says so.
     fn ask(&self, params: &NdpParams, backlog: &Backlog, _senders: u32) -> Ask {
         let again = self.waiting.asks_again();

@@ -54,8 +54,8 @@ pub struct PullTerms {
     /// The most credit that is granted at a time, in quanta: of [`CREDIT_QUANTUM`](super::CREDIT_QUANTUM), or of a packet where
     /// it is granted by arrival.
     pub each: u64,
-    /// How much more than the sender asked for it may be granted while no flow asks for any, in quanta. Nothing where it is granted
-    /// by arrival.
+    /// The most credit beyond what its sender asked for that a flow may be granted while no flow asks for any, in quanta. Nothing where
+    /// it is granted by arrival.
     pub ahead: u64,
     /// Each packet that arrives, whole or cut to its header, brings one quantum, if the sender has a use for it. Otherwise all that
     /// the sender asked for is granted.

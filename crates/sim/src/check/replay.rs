@@ -1,4 +1,4 @@
-//! How large a replay may become: refused above a bound, and warned of where the page is large.
+//! The size that a replay may come to: refused above a bound, and warned of where the page is large.
 
 use super::memory::rounded;
 use crate::model::Scenario;
@@ -49,7 +49,7 @@ pub fn page_bytes(scenario: &Scenario) -> Option<f64> {
     scenario.record.replay.map(|_| most_replay_rows(scenario) * PAGE_BYTES)
 }
 
-/// What makes a replay smaller: an interval of `us` microseconds is long enough.
+/// Returns a way to make a replay smaller: an interval of `us` microseconds is long enough.
 fn remedy(us: f64) -> String {
     format!(
         "sample every {:.0}us or less often, or set replay_from and replay_until around what is to be seen",

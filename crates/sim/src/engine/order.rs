@@ -114,7 +114,7 @@ pub(super) fn move_back(items: &mut [Item], from: usize) -> usize {
     from - at
 }
 
-/// Up to this many items are sorted by a sorting network.
+/// The most items that are sorted by a sorting network.
 const INPUTS: usize = 8;
 
 /// Puts the contents of each of these pairs of places in order, one pair after the other. Written out pair by pair, all places

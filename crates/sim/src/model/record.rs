@@ -19,11 +19,11 @@ pub struct Record {
     pub throughput: Option<Span>,
     /// What every class sent and dropped in each interval, at each switch port that ever does.
     pub links: Option<Span>,
-    /// What every class delivered and sent in each interval, and its round-trip times.
+    /// The payload delivered, the bytes sent and the round-trip times of every class in each interval.
     pub classes: Option<Span>,
-    /// What each of some flows does over time.
+    /// Series of some flows.
     pub flows: Option<FlowSeries>,
-    /// What the page of `clearway replay` is made of.
+    /// The samples of links of which the page of `clearway replay` is made.
     pub replay: Option<Replay>,
     /// Length of the intervals over which Jain's index is taken (always on).
     pub fairness: Span,
@@ -37,34 +37,34 @@ pub struct Record {
     pub packets: Option<Packets>,
 }
 
-/// Which packets are recorded.
+/// A choice of packets to be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packets {
     /// The flows, as ranges of their numbers; `None`: all, and what is of no flow.
     pub flows: Option<Vec<Range<u32>>>,
     /// The links by number; `None`: all.
     pub links: Option<Vec<u32>>,
-    /// From when on.
+    /// The instant from which on packets are recorded.
     pub from: Time,
-    /// Up to when, which is not included.
+    /// The instant at which the record ends; what arrives then is not in it.
     pub until: Time,
     /// The most packets that are recorded.
     pub limit: u64,
 }
 
-/// How often, and when, it is sampled what happens at links.
+/// The times at which links are sampled for a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// Time from one sample to the next.
     pub interval: Span,
-    /// When the first interval begins.
+    /// The beginning of the first interval.
     pub from: Span,
-    /// When the last interval ends; `None` with the run.
+    /// The end of the last interval; `None`: that of the run.
     pub until: Option<Span>,
 }
 
 impl Replay {
-    /// Returns for how long there are samples, of a run of this length.
+    /// Returns the length of the time that has samples, in a run of this length.
     pub fn window(&self, duration: Span) -> Span {
         self.until.unwrap_or(duration).min(duration).saturating_sub(self.from)
     }

@@ -4,7 +4,7 @@ use clearway_proto::units::Span;
 
 use super::Transport;
 
-/// Which flows have series, and how often they are sampled.
+/// Series of flows: a choice of flows, and the time between their samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSeries {
     /// Time from one sample to the next.
@@ -13,11 +13,11 @@ pub struct FlowSeries {
     pub transport: Option<usize>,
     /// Index of the class of their data; none: of any.
     pub class: Option<usize>,
-    /// Which of these flows.
+    /// The choice among the flows of that transport and class.
     pub rule: Rule,
 }
 
-/// Which flows have series, of those of a transport and a class. Where two are alike, the one with the smaller number comes first.
+/// A choice among the flows of a transport and a class. Where two are alike, the one with the smaller number comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// All flows.

@@ -166,7 +166,7 @@ mod tests {
     const RULES: [Rule; 3] =
         [Rule { level: 1, weight: 1 }, Rule { level: 2, weight: 1 }, Rule { level: 0, weight: 1 }];
 
-    /// What is served in turn while these wait.
+    /// Serves frames in turn while these classes wait, and returns the class of each.
     fn served<const N: usize>(scheduler: &mut Scheduler, waiting: ClassSet) -> [usize; N] {
         [(); N].map(|()| {
             let class = scheduler.choose(&RULES, waiting).expect("a class waits");

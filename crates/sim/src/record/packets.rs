@@ -27,7 +27,7 @@ pub fn packet_row_bytes(scenario: &Scenario) -> f64 {
     raw + NUMBER * 15.0 + link_text_bytes(&*shape) + texts.into_iter().map(text_bytes).sum::<f64>()
 }
 
-/// What the table says of losses, by the number of the reason; of frames that are not lost, nothing.
+/// The words of the table for losses, by the number of the reason; none for frames that are not lost.
 const REASONS: [&str; 6] = ["", "no room", "on the link", "dead", "no way", "at the host"];
 
 table! {
@@ -35,53 +35,53 @@ table! {
     /// lost, by time and then by link. No such table without that one. It ends with the row of its `limit`; the summary then has
     /// `packets_until_us`.
     PacketTable as "packets" {
-        /// When the frame's last bit arrived at the end of the link, in picoseconds; of a PAUSE or RESUME when it took
-        /// effect. Of a frame that was lost: when it was dropped, or on a link that lost it, when it began to leave.
+        /// The instant at which the frame's last bit arrived at the end of the link, in picoseconds. A PAUSE or RESUME has that at
+        /// which it took effect, a frame that was dropped that of its drop, and one that a link lost that at which it began to leave.
         time_ps: Nothing,
-        /// When its first bit was put on the link, in picoseconds; of a frame that was lost `time_ps`.
+        /// The instant at which the frame's first bit was put on the link, in picoseconds; a frame that was lost has `time_ps`.
         begun_ps: Nothing,
-        /// The link's name. Of a frame that was lost the link that it was to cross, or where it had arrived at its host,
-        /// or no way was known for it, the one that it came over.
+        /// The name of the link that the frame crossed. A frame that was lost has the link that it was to cross, or where it had arrived at its
+        /// host, or no way was known for it, the one that it came over.
         link: Nothing,
-        /// The node that it comes from: a host, an arbiter, or of a PAUSE the link's beginning.
+        /// The node that the frame comes from: a host or an arbiter; a PAUSE comes from the link's beginning.
         from: Nothing,
-        /// The node that it is for.
+        /// The node that the frame is for.
         to: Nothing,
-        /// What it is: `data`, `ack`, `header` (data whose payload a switch cut off), `nack` (the answer to that),
+        /// The kind of the frame: `data`, `ack`, `header` (data whose payload a switch cut off), `nack` (the answer to that),
         /// `cnp` (a congestion notification), `credit`, `probe`, `echo` (the answer to that), `pause`, `resume`, or of Fastpass
         /// `request`, `allocation`, `reset`, `watchdog`, `trial` or `answer`.
         kind: Nothing,
-        /// The flow's number; NaN of what is of no flow.
+        /// The flow's number; NaN where the frame is of no flow.
         flow: Nothing,
-        /// The sequence number of a data packet or probe, from 0 on, or of the packet that it answers; 0 of what has none.
+        /// The sequence number of a data packet or probe, from 0 on, or of the packet that the frame answers; 0 where there is none.
         seq: Nothing,
         /// Payload of a data packet.
         payload_bytes: Nothing,
-        /// Its bytes on the wire, with headers and what the link adds.
+        /// Bytes of the frame on the wire, with headers and what the link adds.
         wire_bytes: Nothing,
-        /// The name of its class; empty where there are no classes.
+        /// The name of the frame's class; empty where there are no classes.
         class: Nothing,
-        /// The ECN field of its IP header: 0 where its transport does not know ECN, 2 where it does, and 3 after a
+        /// The ECN field of the frame's IP header: 0 where its transport does not know ECN, 2 where it does, and 3 after a
         /// switch has marked it.
         ecn: Nothing,
         /// 1 of an acknowledgement or notification of a packet that was marked, and 0 of all else.
         echo: Nothing,
         /// 1 of a packet that ends a message, and of the acknowledgement that this caused; 0 of all else.
         last: Nothing,
-        /// Links that it has crossed, with this one unless it was lost.
+        /// Links that the frame has crossed, with this one unless it was lost.
         hops: Nothing,
-        /// When its sender gave the packet out, in picoseconds, or the packet that it answers: another transmission of the same
-        /// packet has another time. Of a PAUSE how long it holds, and 0 of a RESUME.
+        /// The instant at which its sender gave the packet out, or the packet that the frame answers, in picoseconds: another
+        /// transmission of the same packet has another time. A PAUSE has the time for which it holds here, and a RESUME 0.
         sent_ps: Nothing,
-        /// Of an acknowledgement: the first packet that has not arrived. Of credit: all that was granted so far, in
-        /// 256 bytes. 0 of all else.
+        /// The first packet that has not arrived, where the frame is an acknowledgement; all credit that was granted so far in units of 256
+        /// bytes, where it is credit; and 0 where it is neither.
         cumulative: Nothing,
-        /// Of an acknowledgement: the packets beyond `cumulative` that have arrived, bit `i` for packet
+        /// The packets beyond `cumulative` that have arrived, where the frame is an acknowledgement: bit `i` for packet
         /// `cumulative + 1 + i`.
         sack: Nothing,
-        /// Of an acknowledgement: what the packet waited in the receiving host.
+        /// The time that the packet waited in the receiving host, where the frame is an acknowledgement.
         remote_queuing_us: Nothing,
-        /// Of an acknowledgement: the switches that the packet passed.
+        /// The switches that the packet passed, where the frame is an acknowledgement.
         echoed_hops: Nothing,
         /// Empty, or why the frame was lost: `no room` at a port, `on the link` by a `[[fault]]`, `dead` where it
         /// waited for a link or relay that died, `no way` around dead links, `at the host` whose receive queue was full.
@@ -99,7 +99,7 @@ pub(super) fn record(measured: &Measured) -> Option<Recorded> {
 }
 
 impl Recorded {
-    /// The figures of the summary: how many there are, and the time of the last one if there were more.
+    /// Returns figures for the summary: the number of packets, and the time of the last one if there were more.
     pub(super) fn figures(&self) -> Vec<(String, Value)> {
         let PacketRecord { rows, is_cut } = &self.0;
         let mut figures = vec![("packets".into(), Value::Integer(rows.len() as u64))];
@@ -109,7 +109,7 @@ impl Recorded {
         figures
     }
 
-    /// The table.
+    /// Makes the table of the packets.
     pub(super) fn table(&self, measured: &Measured) -> Table {
         let (simulation, rows) = (measured.simulation, &self.0.rows);
         let graph = simulation.graph();

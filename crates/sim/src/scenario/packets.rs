@@ -14,7 +14,7 @@ use super::names::Names;
 use super::reader::Section;
 use crate::model::Packets;
 
-/// What the table is for.
+/// The description of the table.
 pub(crate) const DOC: &str = "A row for each packet that crosses a link or is lost; none without this table.";
 
 /// The most packets that can be recorded.
@@ -70,7 +70,7 @@ fn values(node: &Node) -> &[Node] {
     }
 }
 
-/// Flows as ranges, and as they were given.
+/// Reads flows as ranges, and as they were given.
 fn parse_flows(node: &Node) -> Result<(Vec<Range<u32>>, Json), Misread> {
     let mut ranges = Vec::new();
     let mut shown = Vec::new();
@@ -105,7 +105,7 @@ fn range(text: &str) -> Option<(i64, i64)> {
     }
 }
 
-/// Links by number, and as they were given.
+/// Reads links by number, and as they were given.
 fn parse_links(node: &Node, names: Option<&Names>) -> Result<(Vec<u32>, Json), Misread> {
     let mut links = Vec::new();
     let mut shown = Vec::new();

@@ -15,11 +15,11 @@ use crate::model::{FlowSeries, Rule, TrafficClass, Transport};
 
 const WANTED: &str = "flows by number, such as 3, \"0..10\" or [0, 4, \"8..12\"]";
 
-/// What a table that names no flows is told.
+/// The remedy for a table that chooses no flows.
 const CHOICES: &str =
     "which flows: flows = \"0..10\", first, largest or slowest = 10, or the transport or class of all of them";
 
-/// The keys of which one says which flows.
+/// The keys of which one chooses the flows.
 const RULES: [&str; 4] = ["flows", "first", "largest", "slowest"];
 
 /// Reads the table. `None` if anything is wrong in it. Where transports or classes themselves are wrong there are none, and no

@@ -53,7 +53,7 @@ pub struct Meter {
     pub again: u64,
     /// Sum of the round-trip times, in picoseconds.
     pub rtt_sum_ps: u128,
-    /// How many round-trip times there were.
+    /// The number of round-trip times.
     pub round_trips: u64,
     /// The longest since it was last forgotten, in picoseconds.
     pub rtt_longest_ps: u64,

@@ -15,7 +15,7 @@ use crate::net::pfc::PAUSE_BYTES;
 /// The conversation of a PAUSE, which is of none.
 pub const NO_CONVERSATION: u32 = u32::MAX;
 
-/// What a frame is. THE ORDER IS THAT OF [`FRAME_KINDS`].
+/// The kind of a frame. THE ORDER IS THAT OF [`FRAME_KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FrameKind {
     /// A data packet of a flow.
@@ -44,7 +44,7 @@ pub enum FrameKind {
     Watchdog,
     /// Fastpass: an endpoint is to try links.
     Trial,
-    /// Fastpass: what became of a trial.
+    /// Fastpass: the result of a trial.
     Answer,
     /// Flow control: a class is paused.
     Pause,
@@ -83,7 +83,7 @@ pub struct FrameRow {
     pub link: u32,
     /// The reason why it was lost; `None` if it was not.
     pub lost: Option<Reason>,
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
     /// The class of a PAUSE; of other frames the plan knows it.
     pub class: u8,
@@ -93,7 +93,7 @@ pub struct FrameRow {
     pub seq: u32,
     /// The first packet that has not arrived, in an acknowledgement; what has been granted, in credit.
     pub cumulative: u32,
-    /// What a receiver's processor took to answer, in microseconds.
+    /// The time that a receiver's processor took to answer, in microseconds.
     pub remote_queuing_us: u32,
     /// The packets that have arrived beyond `cumulative`, a bit each.
     pub sack: u64,
@@ -111,16 +111,16 @@ impl FrameRow {
     }
 }
 
-/// What is recorded, as each frame is asked.
+/// The choice of packets, in a form in which it is quick to ask whether a frame is one of them.
 #[derive(Debug)]
 pub(super) struct Wanted {
     packets: Packets,
-    /// Which links; of all where this is empty.
+    /// Whether each link is chosen; empty where all are.
     links: Vec<bool>,
 }
 
 impl Wanted {
-    /// What is recorded in a network of this many links.
+    /// Returns a choice of packets for a network of this many links.
     pub fn new(packets: &Packets, links: u32) -> Wanted {
         let mut marked = Vec::new();
         if let Some(wanted) = &packets.links {
@@ -235,7 +235,7 @@ impl Capture {
     }
 }
 
-/// What a frame says.
+/// The contents of a frame.
 struct Told {
     kind: FrameKind,
     seq: u32,
@@ -256,7 +256,7 @@ impl Told {
     }
 }
 
-/// Returns what a frame says.
+/// Returns the contents of a frame.
 fn told(plan: &Plan, frame: &Frame, conversation: u32, parcels: &Parcels) -> Told {
     let is_ack = frame.meta.contains(Meta::ACK);
     if conversation as usize >= plan.specs.len() && !frame.meta.contains(Meta::POOLED) {

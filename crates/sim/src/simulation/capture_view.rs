@@ -54,13 +54,13 @@ impl Simulation {
         rows.iter().map(begun).collect()
     }
 
-    /// The time from the arrival of a PAUSE that goes over this link to its effect, in picoseconds.
+    /// Returns the time from the arrival of a PAUSE that goes over this link to its effect, in picoseconds.
     fn pause_response(&self, link: u32) -> u64 {
         let (domain, at) = self.domain_of_port(link);
         domain.fabric.ports.pause_response(at)
     }
 
-    /// The nodes between which each of these frames is under way: where it comes from, and where it goes.
+    /// Returns for each of these frames the node that it comes from and the one that it goes to.
     pub fn ends_of(&self, rows: &[FrameRow]) -> Vec<[u32; 2]> {
         let of_flows = self.plan.specs.iter().map(|spec| [spec.from, spec.to]);
         let of_probes = self.plan.probes.iter().map(|probe| probe.nodes);
@@ -77,12 +77,12 @@ impl Simulation {
         rows.iter().map(ends).collect()
     }
 
-    /// The flow of a frame; none if it is no flow's.
+    /// Returns the flow of a frame; none if it is no flow's.
     pub fn flow_of_row(&self, row: &FrameRow) -> Option<u32> {
         Some(row.conversation).filter(|&flow| (flow as usize) < self.plan.specs.len())
     }
 
-    /// The class of a frame; 0 where there are no classes.
+    /// Returns the class of a frame; 0 where there are no classes.
     pub fn class_of_row(&self, row: &FrameRow) -> usize {
         if row.conversation == NO_CONVERSATION {
             return row.class.into();
@@ -91,7 +91,7 @@ impl Simulation {
         classes.map_or(0, |classes| classes[usize::from(row.meta().contains(Meta::ACK))].into())
     }
 
-    /// The payload of a frame, in bytes; 0 of all but data packets.
+    /// Returns the payload of a frame in bytes; 0 where it is no data packet.
     pub fn payload_of_row(&self, row: &FrameRow) -> u32 {
         match (row.kind, self.flow_of_row(row)) {
             (FrameKind::Data, Some(flow)) => {

@@ -29,7 +29,7 @@ use crate::topology::{Link, Node};
 use crate::traffic::FlowSpec;
 use clearway_proto::pfc::hold::Hold;
 
-/// How many hosts are worth a thread: with fewer, threads wait for each other longer than they work.
+/// The hosts that are worth a thread: with fewer, threads wait for each other longer than they work.
 pub const HOSTS_A_THREAD: usize = 256;
 
 /// Memory in bytes for a packet that is recorded in a network of this many hosts, while the run goes on and when its threads' rows

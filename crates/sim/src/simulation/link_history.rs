@@ -1,5 +1,5 @@
-//! What happened to links in a run, as its notes have it: rates and PAUSEs, from which follows when a frame began to leave that has
-//! arrived.
+//! The history of links in a run, as its notes have it: rates and PAUSEs, from which follows when a frame that has arrived had begun to
+//! leave.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ impl Simulation {
     }
 }
 
-/// The links of a network: what happened to them in a run.
+/// The links of a network with their history.
 pub(super) struct Links<'a> {
     simulation: &'a Simulation,
     /// The changes of each link whose rate changed.
@@ -27,7 +27,7 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// The links of a simulation, as its notes have them.
+    /// Collects the history of a simulation's links from its notes.
     pub(super) fn of(simulation: &Simulation) -> Links<'_> {
         let (mut rates, mut pauses) = (BTreeMap::new(), BTreeMap::new());
         for notes in simulation.notes() {

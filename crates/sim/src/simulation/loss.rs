@@ -1,4 +1,4 @@
-//! What is known of a frame that is lost.
+//! Losses of frames: the time, the link and the reason of each.
 
 /// The reason why a frame was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,12 +16,12 @@ pub enum Reason {
     AtHost = 5,
 }
 
-/// The loss of a frame: when in picoseconds, the link that it was to cross, or of one that had arrived has crossed, and why.
+/// The loss of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// The instant in picoseconds; of a frame that a link loses that at which it begins to leave.
+    /// The instant in picoseconds. A frame that a link loses has that at which it begins to leave.
     pub at: u64,
-    /// The link that it was to cross, or of a frame that had arrived the one that it came over.
+    /// The link that the frame was to cross; a frame that had arrived has the one that it came over.
     pub link: u32,
     /// The reason.
     pub reason: Reason,

@@ -1,4 +1,4 @@
-//! What is written down of frames as a run goes on, and of the links that they cross: the journals of flows that are to be explained,
+//! Notes of a run on its frames and the links that they cross: the journals of flows that are to be explained,
 //! and the packets that a scenario records.
 //!
 //! A run that asks for neither has no notes. With notes, each window's events are looked through before they happen, as every arrival
@@ -28,7 +28,7 @@ pub struct RateChange {
 /// The notes of a domain.
 #[derive(Debug, Default)]
 pub struct Notes {
-    /// What is written down of flows that are to be explained.
+    /// The journal of flows that are to be explained.
     pub(super) journal: Option<Journal>,
     /// The packets that are recorded.
     pub(super) capture: Option<Capture>,

@@ -56,7 +56,7 @@ pub(super) struct Out {
     /// Events since the domain was asked last.
     pub events: u64,
     pub taken: Taken,
-    /// What is written down of frames; `None` where nothing is.
+    /// The notes on frames; `None` where nothing is written down.
     pub notes: Option<Box<Notes>>,
 }
 

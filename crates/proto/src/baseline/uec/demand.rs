@@ -11,7 +11,7 @@ pub struct Demand {
     terms: PullTerms,
     /// The most that the sender has asked for (`_highest_pull_target`).
     target: u64,
-    /// What it may be granted by now: all that was asked for, or no more of it than packets have arrived.
+    /// The most that it may be granted by now: all that was asked for, or no more of it than packets have arrived.
     allowed: u64,
     /// What it was granted (`_latest_pull`).
     granted: u64,

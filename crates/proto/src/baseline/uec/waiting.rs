@@ -3,13 +3,13 @@
 
 use crate::units::{Span, Time};
 
-/// How often the wait for credit is doubled while no answer comes.
+/// The most times that the wait for credit is doubled while no answer comes.
 const MOST_DOUBLINGS: u32 = 6;
 
 /// The wait of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waiting {
-    /// When the flow will have waited in vain.
+    /// The instant at which the flow will have waited in vain.
     deadline: Time,
     /// Times that the flow has waited in vain, or lost a packet, since the last grant.
     unanswered: u32,
@@ -32,7 +32,7 @@ impl Waiting {
         self.unanswered > 0
     }
 
-    /// When the flow will have waited in vain; [`Time::NEVER`] where it does not wait.
+    /// Returns the instant at which the flow will have waited in vain; [`Time::NEVER`] where it does not wait.
     pub fn deadline(&self) -> Time {
         self.deadline
     }

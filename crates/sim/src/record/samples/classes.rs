@@ -1,4 +1,4 @@
-//! What every traffic class delivered and sent in each interval, and its round-trip times.
+//! Samples of traffic classes: payload delivered, bytes sent and round-trip times in each interval.
 
 use clearway_proto::units::{Span, Time};
 
@@ -14,7 +14,7 @@ use crate::record::texts::Texts;
 use crate::simulation::Simulation;
 
 table! {
-    /// What each traffic class did in each `record.classes`: a row for each class at each instant; one for the
+    /// The traffic of each class in each `record.classes`: a row for each class at each instant; one for the
     /// whole network where there are no classes. No such table without that key.
     ClassSeries as "classes_series" {
         /// The instant of the sample.
@@ -40,10 +40,10 @@ table! {
 /// The samples so far.
 #[derive(Debug)]
 pub(super) struct ClassSamples {
-    /// For each transport the class of its data.
+    /// The class of each transport's data.
     class_of: Vec<usize>,
     pub(super) round_trips: RoundTrips,
-    /// For each class the payload that it had delivered, and the bytes that it had sent, at the last sample.
+    /// The payload that each class had delivered, and the bytes that it had sent, at the last sample.
     last: Vec<[u64; 2]>,
     time_us: Vec<f64>,
     class: Vec<u32>,
@@ -94,7 +94,7 @@ impl ClassSamples {
         }
     }
 
-    /// For each class the payload that it has delivered and the bytes that hosts have sent of it.
+    /// Returns the payload that each class has delivered, and the bytes that hosts have sent of it.
     fn so_far(&self, simulation: &Simulation) -> Vec<[u64; 2]> {
         let mut so_far = vec![[0; 2]; self.last.len()];
         for (flow, spec) in (0..).zip(simulation.specs()) {

@@ -1,4 +1,4 @@
-//! What each of some flows does over time: what it delivered and sent, its window and rate, and its round-trip times.
+//! Series of chosen flows: payload delivered, bytes sent, window, rate and round-trip times of each.
 
 use clearway_proto::units::{Span, Time};
 
@@ -12,7 +12,7 @@ use crate::simulation::{Metered, Simulation};
 use crate::traffic::{chosen, most_chosen};
 
 table! {
-    /// What chosen flows do, every `every` of `[record.flows]`: at each instant a row for each of them that was
+    /// Series of chosen flows, every `every` of `[record.flows]`: at each instant a row for each of them that was
     /// under way in the step, which is from its start until it is complete, or until it has stopped and all that
     /// it sent is acknowledged. The last step ends with the run, and may be shorter. No such table without
     /// `[record.flows]`.
@@ -54,7 +54,7 @@ const MEASURED: usize = 7;
 #[derive(Debug)]
 pub(super) struct FlowSamples {
     flows: Vec<u32>,
-    /// For each flow what it had done when it was last sampled; `None` of one that is over.
+    /// The counts of each flow at the last sample; `None` for one that is over.
     last: Vec<Option<Done>>,
     /// The instant of the last sample.
     sampled: Time,
@@ -64,12 +64,12 @@ pub(super) struct FlowSamples {
     counted: [Vec<u64>; 3],
 }
 
-/// What a flow had done at an instant.
+/// The counts of a flow at an instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     /// Payload that its receiver had taken, in bytes.
     delivered: u64,
-    /// What its sender had done.
+    /// The counts of its sender.
     sender: Metered,
 }
 

@@ -1,7 +1,6 @@
-//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, flows, classes, and
-//! what a replay shows, each on a
-//! time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the whole run are left
-//! out.
+//! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, flows, classes, and the
+//! links of a replay, each on a time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the
+//! whole run are left out, and so are links of a replay at which there was nothing in an interval.
 
 mod classes;
 mod contract;

@@ -1,4 +1,4 @@
-//! What happened at every link in each interval, hosts' links too: what the page of `clearway replay` draws.
+//! Samples of every link in each interval, hosts' links too, of which the page of `clearway replay` is made.
 
 use clearway_proto::units::{Span, Time};
 
@@ -12,7 +12,7 @@ use crate::simulation::Simulation;
 use crate::topology::shape;
 
 table! {
-    /// What happened at each direction of each link in each `record.replay`: at each instant a row for each at
+    /// Samples of each direction of each link, every `record.replay`: at each instant a row for each at
     /// which anything was sent, dropped, lost, marked or paused since the instant before, or at which bytes
     /// wait. Where there is no row there was nothing of this. The last row may be of a shorter interval, until
     /// the run ended. No such table without that key.
@@ -32,7 +32,7 @@ table! {
         lost_frames: Step,
         /// Frames that the port marked with ECN.
         marked_frames: Step,
-        /// How long the link was paused by flow control, in the class that was paused longest.
+        /// The time for which flow control paused the link, in the class that was paused longest.
         paused_us: Step,
     }
 }
@@ -40,14 +40,14 @@ table! {
 /// The samples so far, and the counters at the last one.
 #[derive(Debug)]
 pub(super) struct ReplaySamples {
-    /// What is asked for; `None` where nothing is.
+    /// The times that are asked for; `None` where no replay is.
     asked: Option<Replay>,
-    /// When the samples were taken.
+    /// The instants at which samples were taken.
     instants: Vec<Time>,
     rows: Vec<Row>,
-    /// What each link had counted at the last sample.
+    /// The counts of each link at the last sample.
     last: Vec<Counted>,
-    /// For each link and class, picoseconds for which it had been paused at the last sample.
+    /// The picoseconds for which each class of each link had been paused at the last sample.
     paused: Vec<u64>,
 }
 
@@ -156,7 +156,7 @@ impl ReplaySamples {
 }
 
 impl Counted {
-    /// What a link has counted so far.
+    /// Returns the counts of a link so far.
     fn of(simulation: &Simulation, link: u32) -> Counted {
         let counters = simulation.port_counters(link);
         Counted {
@@ -167,7 +167,7 @@ impl Counted {
         }
     }
 
-    /// What was counted since `last`. Counts of frames may pass the largest of their type; differences do not.
+    /// Returns the counts since `last`. Counts of frames may pass the largest of their type; differences do not.
     fn since(self, last: Counted) -> Counted {
         Counted {
             sent_bytes: self.sent_bytes.saturating_sub(last.sent_bytes),
@@ -178,7 +178,7 @@ impl Counted {
     }
 }
 
-/// Picoseconds for which a link was paused since the last sample, in the class for which that is most.
+/// Returns the picoseconds for which a link was paused since the last sample, in the class for which that is most.
 fn paused_since(simulation: &Simulation, link: u32, last: &mut [u64]) -> u64 {
     let Some(pfc) = simulation.flow_control(link) else { return 0 };
     let since = last.iter_mut().enumerate().map(|(class, last)| {

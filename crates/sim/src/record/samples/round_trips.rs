@@ -26,9 +26,9 @@ impl Times {
 /// The round-trip times of each transport since they were last taken.
 #[derive(Debug)]
 pub(super) struct RoundTrips {
-    /// What the simulation had counted when they were last taken. It keeps no longest of these.
+    /// The simulation's counts when these were last taken, without a longest.
     last: Vec<Times>,
-    /// What the simulation has forgotten since then, and the longest.
+    /// The round-trip times that the simulation has forgotten since then, and the longest of all since then.
     kept: Vec<Times>,
 }
 
