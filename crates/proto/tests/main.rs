@@ -22,6 +22,7 @@ mod isolator;
 mod ndp;
 mod network;
 mod nscc;
+mod pulling;
 mod rate_control;
 mod rccc;
 mod rdma;

@@ -2,12 +2,13 @@
 //! SIGCOMM 2017, §3.2).
 
 use clearway_proto::baseline::ndp::{Ndp, NdpParams};
-use clearway_proto::baseline::uec::pull_pacer::{Pull, PullPacer};
+use clearway_proto::baseline::uec::pull_pacer::PullPacer;
 use clearway_proto::machine::Readiness;
 use clearway_proto::parameter::Parameters;
 use clearway_proto::transport::{Ask, Path, PullTerms, Scheme};
-use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_proto::units::{Bytes, Rate, Span};
 
+use crate::pulling::{ask, at, pulls};
 use crate::script::{run, Probe};
 
 impl Probe for Ndp {
@@ -124,29 +125,6 @@ fn a_pull_takes_the_time_of_a_packet() {
 }
 
 const TERMS: PullTerms = PullTerms { each: 1, ahead: 0, by_arrival: true, quantum: Span::from_ns(100) };
-
-fn at(ns: u64) -> Time {
-    Time::ZERO + Span::from_ns(ns)
-}
-
-/// Every pull that leaves before `until`, from `now` on: when, to which flow, and its counter.
-fn pulls(pacer: &mut PullPacer, mut now: Time, until: Time) -> Vec<(u64, u32, u64)> {
-    let mut all = Vec::new();
-    loop {
-        match pacer.readiness(now) {
-            Readiness::Ready => {
-                let Pull { flow, granted } = pacer.transmit(now);
-                all.push((now.as_ps() / 1000, flow, granted));
-            }
-            Readiness::At(at) if at < until => now = at,
-            Readiness::At(_) | Readiness::Idle => return all,
-        }
-    }
-}
-
-fn ask(target: u64) -> Ask {
-    Ask { target, again: false }
-}
 
 /// A pull for each packet that has come, whole or cut, in the time of a packet, to the flows in turn, however many wait for each.
 #[test]

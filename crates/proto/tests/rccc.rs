@@ -4,13 +4,14 @@
 use clearway_proto::baseline::none::NoControl;
 use clearway_proto::baseline::uec::credited::Credited;
 use clearway_proto::baseline::uec::nscc::Nscc;
-use clearway_proto::baseline::uec::pull_pacer::{Pull, PullPacer};
+use clearway_proto::baseline::uec::pull_pacer::PullPacer;
 use clearway_proto::baseline::uec::rccc::CreditParams;
 use clearway_proto::baseline::uec::{NsccParams, NsccRcccParams, RcccParams};
 use clearway_proto::machine::Readiness;
 use clearway_proto::transport::{Ask, CongestionControl, Path, PullTerms, Scheme};
-use clearway_proto::units::{Bytes, Rate, Span, Time};
+use clearway_proto::units::{Bytes, Rate, Span};
 
+use crate::pulling::{ask, at, pulls};
 use crate::script::{run, Probe};
 
 impl Probe for Credited<NoControl> {
@@ -126,29 +127,6 @@ fn beside_nscc_no_more_is_asked_for_than_the_window_has_room_for() {
 
 const TERMS: PullTerms = PullTerms { each: 16, ahead: 20, by_arrival: false, quantum: Span::from_ns(10) };
 
-fn at(ns: u64) -> Time {
-    Time::ZERO + Span::from_ns(ns)
-}
-
-/// Everything that a pacer grants before `until`, from `now` on: when, to which flow, and how much in all.
-fn grants(pacer: &mut PullPacer, mut now: Time, until: Time) -> Vec<(u64, u32, u64)> {
-    let mut all = Vec::new();
-    loop {
-        match pacer.readiness(now) {
-            Readiness::Ready => {
-                let Pull { flow, granted } = pacer.transmit(now);
-                all.push((now.as_ps() / 1000, flow, granted));
-            }
-            Readiness::At(at) if at < until => now = at,
-            Readiness::At(_) | Readiness::Idle => return all,
-        }
-    }
-}
-
-fn ask(target: u64) -> Ask {
-    Ask { target, again: false }
-}
-
 #[test]
 fn flows_that_ask_are_served_in_turn_and_each_grant_takes_its_time() {
     let mut pacer = PullPacer::default();
@@ -160,13 +138,13 @@ fn flows_that_ask_are_served_in_turn_and_each_grant_takes_its_time() {
     // Asked for again, or for less, it is no second turn.
     pacer.handle_ask(1, &ask(39), false);
     let expected = [(0, 1, 16), (160, 0, 16), (320, 1, 32), (480, 1, 40)];
-    assert_eq!(grants(&mut pacer, at(0), at(560)), expected);
+    assert_eq!(pulls(&mut pacer, at(0), at(560)), expected);
     // Flow 2 comes while flows 0 and 1 are granted some ahead: up to 20 quanta each.
     let ahead = [(560, 0, 32), (720, 1, 56)];
-    assert_eq!(grants(&mut pacer, at(560), at(800)), ahead);
+    assert_eq!(pulls(&mut pacer, at(560), at(800)), ahead);
     pacer.handle_ask(2, &ask(3), false);
     let rest = [(880, 2, 3), (910, 0, 48), (1070, 1, 72), (1230, 2, 19), (1390, 2, 35)];
-    assert_eq!(grants(&mut pacer, at(800), at(9000)), rest);
+    assert_eq!(pulls(&mut pacer, at(800), at(9000)), rest);
     assert_eq!(pacer.readiness(at(9000)), Readiness::Idle);
 }
 
@@ -176,15 +154,15 @@ fn a_flow_that_has_to_send_again_is_told_again_what_it_was_granted() {
     pacer.add(PullTerms { ahead: 0, ..TERMS });
     pacer.handle_ask(0, &ask(8), false);
     // One grant, and one ahead, as it is looked at after each.
-    assert_eq!(grants(&mut pacer, at(0), at(9000)), [(0, 0, 8), (80, 0, 24)]);
+    assert_eq!(pulls(&mut pacer, at(0), at(9000)), [(0, 0, 8), (80, 0, 24)]);
     // Nothing beyond what it was granted is asked for.
     pacer.handle_ask(0, &ask(20), false);
-    assert_eq!(grants(&mut pacer, at(9000), at(18_000)), [(9000, 0, 24), (9040, 0, 40)]);
+    assert_eq!(pulls(&mut pacer, at(9000), at(18_000)), [(9000, 0, 24), (9040, 0, 40)]);
     pacer.handle_ask(0, &ask(20), false);
     assert_eq!(pacer.readiness(at(18_000)), Readiness::Idle);
     pacer.handle_ask(0, &Ask { target: 20, again: true }, false);
-    assert_eq!(grants(&mut pacer, at(18_000), at(18_040)), [(18_000, 0, 40)]);
-    grants(&mut pacer, at(18_040), at(27_000));
+    assert_eq!(pulls(&mut pacer, at(18_000), at(18_040)), [(18_000, 0, 40)]);
+    pulls(&mut pacer, at(18_040), at(27_000));
     pacer.handle_ask(0, &ask(0), true);
     assert_eq!(pacer.readiness(at(27_000)), Readiness::Ready);
 }

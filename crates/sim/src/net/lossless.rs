@@ -222,11 +222,6 @@ impl Ports {
         expires
     }
 
-    /// The time from the arrival of a PAUSE that this port sends to its effect, in picoseconds.
-    pub fn pause_response(&self, at: u32) -> u64 {
-        self.pfc(at).map_or(0, |pfc| pfc.response)
-    }
-
     /// Frees the classes of a port whose PAUSE has run out, and tells `again` when to ask again.
     pub fn expire(&mut self, at: u32, now: u64, again: impl FnMut(u64)) {
         let rules = self.rules_mut(at);

@@ -1,6 +1,6 @@
 //! Memory that numbers and names take in tables, for those who estimate it before a run.
 
-use crate::model::SwitchRole;
+use crate::model::{Scenario, SwitchRole};
 use crate::topology::shape::Shape;
 
 /// Memory in bytes for a number in a column.
@@ -10,6 +10,11 @@ pub const NUMBER: f64 = 8.0;
 /// package makes an array of texts of which each character takes four bytes.
 pub fn text_bytes(longest: usize) -> f64 {
     (size_of::<u32>() * (1 + longest)) as f64
+}
+
+/// Memory in bytes for the name of a traffic class of this scenario in a column.
+pub fn class_text_bytes(scenario: &Scenario) -> f64 {
+    text_bytes(scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0))
 }
 
 /// Memory in bytes for the name of a link of such a network, `a>b`, in a column.

@@ -1,7 +1,7 @@
 //! The packets that a scenario records: their table, and what the summary says of them.
 
 use super::definitions::table;
-use super::footprint::{link_text_bytes, text_bytes, NUMBER};
+use super::footprint::{class_text_bytes, link_text_bytes, text_bytes, NUMBER};
 use super::measured::Measured;
 use super::outcome::{Column, Table, Value};
 use super::texts::Texts;
@@ -21,10 +21,12 @@ const CE: u64 = 3;
 /// Returns the memory in bytes for a row of the table, and for what it is made of.
 pub fn packet_row_bytes(scenario: &Scenario) -> f64 {
     let shape = shape::of(&scenario.network.topology);
-    let class = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
-    let texts = [class, "allocation".len(), REASONS[1].len(), shape.longest_name(), shape.longest_name()];
+    let texts = ["allocation".len(), REASONS[1].len(), shape.longest_name(), shape.longest_name()];
     let raw = packet_bytes(shape.hosts() as usize);
-    raw + NUMBER * 15.0 + link_text_bytes(&*shape) + texts.into_iter().map(text_bytes).sum::<f64>()
+    raw + NUMBER * 15.0
+        + link_text_bytes(&*shape)
+        + class_text_bytes(scenario)
+        + texts.into_iter().map(text_bytes).sum::<f64>()
 }
 
 /// The words of the table for losses, by the number of the reason; none for frames that are not lost.
@@ -119,11 +121,7 @@ impl Recorded {
         };
         let nodes: Vec<String> = graph.nodes().iter().map(|node| node.name.clone()).collect();
         let ends = simulation.ends_of(rows);
-        let mut classes: Vec<String> =
-            measured.scenario.classes.iter().map(|class| class.name.clone()).collect();
-        if classes.is_empty() {
-            classes.push(String::new());
-        }
+        let classes = rows.iter().map(|row| simulation.class_of_row(row) as u32).collect();
         let flow = |row: &FrameRow| simulation.flow_of_row(row).map_or(f64::NAN, f64::from);
         PacketTable {
             time_ps: integers(&|row| row.time),
@@ -136,7 +134,7 @@ impl Recorded {
             seq: integers(&|row| row.seq.into()),
             payload_bytes: integers(&|row| simulation.payload_of_row(row).into()),
             wire_bytes: integers(&|row| row.meta().size().into()),
-            class: texts(classes, &|row| simulation.class_of_row(row) as u32),
+            class: Column::Texts(Texts::of_classes(measured.scenario, classes)),
             ecn: integers(&ecn),
             echo: integers(&|row| flag(row, Meta::ACK | Meta::CE)),
             last: integers(&|row| flag(row, Meta::LAST)),

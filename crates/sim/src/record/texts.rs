@@ -1,5 +1,7 @@
 //! A column of names, of which each may stand in many rows.
 
+use crate::model::Scenario;
+
 /// A column of names: each that differs is held once, and each row has a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
@@ -11,6 +13,15 @@ impl Texts {
     /// A column whose rows have these of these names, by index.
     pub fn new(names: Vec<String>, rows: Vec<u32>) -> Texts {
         Texts { names, rows }
+    }
+
+    /// A column of traffic classes by number: without a name where the scenario has no classes.
+    pub fn of_classes(scenario: &Scenario, rows: Vec<u32>) -> Texts {
+        let mut names: Vec<String> = scenario.classes.iter().map(|class| class.name.clone()).collect();
+        if names.is_empty() {
+            names.push(String::new());
+        }
+        Texts::new(names, rows)
     }
 
     /// Returns how many rows there are.

@@ -25,6 +25,16 @@ pub(crate) struct Node {
     pub(crate) place: Place,
 }
 
+impl Node {
+    /// The values of a key that holds one value or a list of such.
+    pub(crate) fn values(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+}
+
 /// What a key can hold. Dates have no use here and are kept as their text.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {

@@ -12,6 +12,7 @@ pub(crate) mod experiment;
 mod fault;
 mod file_readers;
 pub(crate) mod files;
+mod flow_numbers;
 pub(crate) mod form;
 pub(crate) mod host;
 mod host_interrupts;

@@ -167,10 +167,6 @@ fn read_dead(r: &mut Section, servers: u32) -> Vec<u32> {
 
 /// The servers of a list, as ranges.
 fn dead_servers(node: &Node) -> Option<Vec<(u32, u32)>> {
-    let items = match &node.value {
-        Value::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(node),
-    };
     let range = |item: &Node| match &item.value {
         Value::Integer(server) => {
             u32::try_from(*server).ok().map(|server| (server, server.saturating_add(1)))
@@ -182,7 +178,7 @@ fn dead_servers(node: &Node) -> Option<Vec<(u32, u32)>> {
         _ => None,
     };
     let within = |&(_, end): &(u32, u32)| end <= goal::MOST_RANKS;
-    items.iter().map(|item| range(item).filter(within)).collect()
+    node.values().iter().map(|item| range(item).filter(within)).collect()
 }
 
 /// Checks that there are servers enough for objects, for what is lost of them and for what is rebuilt, and that the job is not too large.

@@ -95,30 +95,42 @@ fn active(scene: &Scene, start: Time, stop: Option<Time>) -> Option<Span> {
     Some(stop.map_or(end, |stop| stop.min(end)).since(start))
 }
 
-/// Reads the transport of a table: the only one where there is one.
-pub(crate) fn read_transport(r: &mut Section, scene: &Scene) -> Option<usize> {
-    let form = Form {
-        name: "transport",
-        doc: "NAME of the [transport.NAME] that carries it.",
-        required: false,
-        otherwise: "the only transport, if there is one",
-        schema: json!({ "type": "string", "minLength": 1, "x-unit": "name" }),
-    };
-    let names = || scene.transports.unwrap_or_default().iter().map(|transport| transport.name.as_str());
-    let known = || format!("one of {}", names().collect::<Vec<_>>().join(", "));
-    let index = r.parsed(&form, |node| {
+/// Reads the key `transport`: the index of the one of that name. Where transports themselves are wrong there are none, and no
+/// further problem is noted.
+pub(super) fn transport_named(
+    r: &mut Section,
+    doc: &'static str,
+    otherwise: &'static str,
+    transports: Option<&[Transport]>,
+) -> Option<usize> {
+    let schema = json!({ "type": "string", "minLength": 1, "x-unit": "name" });
+    let form = Form { name: "transport", doc, required: false, otherwise, schema };
+    let names = || transports.unwrap_or_default().iter().map(|transport| transport.name.as_str());
+    r.parsed(&form, |node| {
         let Value::Text(name) = &node.value else { return Err(Misread::expected("a transport's name")) };
         let index = names().position(|other| other == name);
-        match index.or(scene.transports.is_none().then_some(0)) {
+        match index.or(transports.is_none().then_some(0)) {
             Some(index) => Ok((index, name.clone().into())),
-            None => Err(Misread::Expected(known(), suggest::nearest(name, names()))),
+            None => Err(Misread::Expected(one_of(transports), suggest::nearest(name, names()))),
         }
-    });
+    })
+}
+
+/// Says which transports there are.
+fn one_of(transports: Option<&[Transport]>) -> String {
+    let names: Vec<&str> = transports.unwrap_or_default().iter().map(|each| each.name.as_str()).collect();
+    format!("one of {}", names.join(", "))
+}
+
+/// Reads the transport of a table: the only one where there is one.
+pub(crate) fn read_transport(r: &mut Section, scene: &Scene) -> Option<usize> {
+    let doc = "NAME of the [transport.NAME] that carries it.";
+    let index = transport_named(r, doc, "the only transport, if there is one", scene.transports);
     if index.is_some() || r.given("transport") {
         return index;
     }
     let [only] = scene.transports? else {
-        r.report_missing("transport", known());
+        r.report_missing("transport", one_of(scene.transports));
         return None;
     };
     r.settle("transport", only.name.clone().into());

@@ -56,8 +56,7 @@ impl Simulation {
 
     /// Returns the time from the arrival of a PAUSE that goes over this link to its effect, in picoseconds.
     fn pause_response(&self, link: u32) -> u64 {
-        let (domain, at) = self.domain_of_port(link);
-        domain.fabric.ports.pause_response(at)
+        self.flow_control(link).map_or(0, |pfc| pfc.response().as_ps())
     }
 
     /// Returns for each of these frames the node that it comes from and the one that it goes to.

@@ -2,12 +2,12 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::contract::{column, Sampled};
+use super::contract::{column, gbps, Sampled};
 use super::round_trips::{RoundTrips, Times};
 use crate::model::Scenario;
 use crate::net::port::Port;
 use crate::record::definitions::table;
-use crate::record::footprint::{text_bytes, NUMBER};
+use crate::record::footprint::{class_text_bytes, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::record::texts::Texts;
@@ -55,8 +55,7 @@ impl ClassSamples {
     /// The memory that these samples take: each row has the time, the class's number and name, and five values.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let rows = scenario.classes.len().max(1) as f64;
-        let longest = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
-        let row_bytes = NUMBER * 7.0 + text_bytes(longest);
+        let row_bytes = NUMBER * 7.0 + class_text_bytes(scenario);
         Sampled::every("record.classes", scenario.record.classes, rows, row_bytes, scenario)
     }
 
@@ -79,11 +78,10 @@ impl ClassSamples {
         for (transport, &class) in self.class_of.iter().enumerate() {
             times[class] = times[class].with(self.round_trips.take(simulation, transport));
         }
-        let gbps = |bytes: u64| bytes as f64 * 8.0 / step.as_secs_f64() / 1e9;
         let so_far = self.so_far(simulation);
         for (class, (times, so_far)) in times.into_iter().zip(so_far).enumerate() {
             let last = std::mem::replace(&mut self.last[class], so_far);
-            let [delivered, sent] = [0, 1].map(|which| gbps(so_far[which] - last[which]));
+            let [delivered, sent] = [0, 1].map(|which| gbps(so_far[which] - last[which], step));
             let [mean, longest] = times.mean_and_max_us();
             self.time_us.push(now.as_us_f64());
             self.class.push(class as u32);
@@ -114,12 +112,10 @@ impl ClassSamples {
     }
 
     pub(super) fn into_table(self, measured: &Measured) -> Table {
-        let names = measured.scenario.classes.iter().map(|class| class.name.clone()).collect::<Vec<_>>();
-        let names = if names.is_empty() { vec![String::new()] } else { names };
         let [goodput_gbps, sent_gbps, rtt_mean_us, rtt_max_us] = self.values.map(Column::Floats);
         ClassSeries {
             time_us: Column::Floats(self.time_us),
-            class: Column::Texts(Texts::new(names, self.class)),
+            class: Column::Texts(Texts::of_classes(measured.scenario, self.class)),
             goodput_gbps,
             sent_gbps,
             rtt_mean_us,

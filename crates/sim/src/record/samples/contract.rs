@@ -39,6 +39,11 @@ impl Sampled {
     }
 }
 
+/// Returns the rate in Gb/s at which this many bytes come in `step`.
+pub(super) fn gbps(bytes: u64, step: Span) -> f64 {
+    bytes as f64 * 8.0 / step.as_secs_f64() / 1e9
+}
+
 /// Returns how often there is a sample at most, one each interval.
 pub(super) fn instants(scenario: &Scenario, interval: Span) -> f64 {
     scenario.duration.as_secs_f64() / interval.as_secs_f64()

@@ -2,13 +2,14 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::contract::{column, Sampled};
+use super::contract::{column, gbps, Sampled};
 use crate::model::Scenario;
 use crate::record::definitions::table;
 use crate::record::footprint::NUMBER;
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
-use crate::simulation::{Metered, Simulation};
+use crate::schemes::Meter;
+use crate::simulation::Simulation;
 use crate::traffic::{chosen, most_chosen};
 
 table! {
@@ -70,7 +71,7 @@ struct Done {
     /// Payload that its receiver had taken, in bytes.
     delivered: u64,
     /// The counts of its sender.
-    sender: Metered,
+    sender: Meter,
 }
 
 impl FlowSamples {
@@ -132,21 +133,23 @@ impl FlowSamples {
     ) {
         let sender = &simulation.sender(flow).sender;
         let (windows, flight) = (sender.windows(), sender.flight());
-        let gbps = |bytes: u64| bytes as f64 * 8.0 / step.as_secs_f64() / 1e9;
         let acks = done.sender.round_trips - last.sender.round_trips;
         let us = |ps: f64| if acks > 0 { ps / 1e6 } else { f64::NAN };
         let rtt_sum = (done.sender.rtt_sum_ps - last.sender.rtt_sum_ps) as f64;
         let srtt = if windows.srtt == Span::ZERO { f64::NAN } else { windows.srtt.as_us_f64() };
+        let packets = done.sender.packets - last.sender.packets;
+        let overhead = simulation.overhead(simulation.specs()[flow as usize].transport);
+        let sent = done.sender.payload - last.sender.payload + packets * overhead;
         let measured = [
-            gbps(done.delivered - last.delivered),
-            gbps(done.sender.sent_bytes - last.sender.sent_bytes),
+            gbps(done.delivered - last.delivered, step),
+            gbps(sent, step),
             windows.cwnd,
             windows.rate / 1e9,
             srtt,
             us(rtt_sum / acks as f64),
             us(done.sender.rtt_longest_ps as f64),
         ];
-        let again = done.sender.retransmitted_bytes - last.sender.retransmitted_bytes;
+        let again = done.sender.again - last.sender.again;
         self.time_us.push(now.as_us_f64());
         self.flow.push(flow.into());
         for (column, value) in self.measured.iter_mut().zip(measured) {

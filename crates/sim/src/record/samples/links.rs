@@ -6,7 +6,7 @@ use super::contract::{column, Sampled};
 use crate::model::Scenario;
 use crate::net::port::Port;
 use crate::record::definitions::table;
-use crate::record::footprint::{link_text_bytes, switch_ports, text_bytes, NUMBER};
+use crate::record::footprint::{class_text_bytes, link_text_bytes, switch_ports, NUMBER};
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
 use crate::record::texts::Texts;
@@ -63,8 +63,7 @@ impl LinkSamples {
     /// values are held twice while the table is made, and the names only afterwards.
     pub(super) fn footprint(scenario: &Scenario) -> Option<Sampled> {
         let shape = shape::of(&scenario.network.topology);
-        let longest = scenario.classes.iter().map(|class| class.name.len()).max().unwrap_or(0);
-        let names = link_text_bytes(&*shape) + text_bytes(longest);
+        let names = link_text_bytes(&*shape) + class_text_bytes(scenario);
         let row_bytes = NUMBER * 6.0 + names.max(NUMBER * 4.0);
         let rows = switch_ports(&*shape) * scenario.classes.len().max(1) as f64;
         Sampled::every("record.links", scenario.record.links, rows, row_bytes, scenario)
@@ -133,8 +132,7 @@ impl LinkSamples {
             }
         }
         let links = Texts::new(measured.simulation.graph().link_names(), link);
-        let names = measured.scenario.classes.iter().map(|class| class.name.clone()).collect::<Vec<_>>();
-        let classes = Texts::new(if names.is_empty() { vec![String::new()] } else { names }, class_of);
+        let classes = Texts::of_classes(measured.scenario, class_of);
         let [sent_bytes, dropped_bytes, dropped_frames] = counts.map(Column::Integers);
         LinksSeries {
             time_us: Column::Floats(time_us),

@@ -2,7 +2,7 @@
 
 use clearway_proto::units::{Span, Time};
 
-use super::contract::Sampled;
+use super::contract::{gbps, Sampled};
 use super::series::Series;
 use crate::model::Scenario;
 use crate::record::definitions::table;
@@ -45,14 +45,12 @@ impl ThroughputSamples {
 
     /// Samples every transport, `step` after the last sample.
     pub(super) fn sample(&mut self, simulation: &Simulation, now: Time, step: Span) {
-        let step = step.as_secs_f64();
         let mut payload = vec![0; self.last.len()];
         for (flow, spec) in (0..).zip(simulation.specs()) {
             payload[spec.transport as usize] += simulation.receiver(flow).receiver.payload();
         }
         for (transport, &bytes) in payload.iter().enumerate() {
-            let gbps = (bytes - self.last[transport]) as f64 * 8.0 / step / 1e9;
-            self.series.push(now, transport, [gbps]);
+            self.series.push(now, transport, [gbps(bytes - self.last[transport], step)]);
         }
         self.last = payload;
     }
