@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from clearway.errors import ClearwayError
 from clearway.packets.record import packet_record
 from clearway.packets.trace import events as packet_events
+from clearway.packets.trace import metadata
 from clearway.runs import HOW_TO_RECORD, Run
 
 _LANES = 10_000  # between the threads of two ranks
@@ -43,7 +44,7 @@ def trace(run: Run) -> str:
 def _events(run: Run, rows: Rows) -> Iterator[dict[str, Any]]:
     names = run.tables["jobs"]["name"]
     for job in np.unique(rows["job"]):
-        yield _metadata("process_name", int(job), 0, name=f"job {int(job)}: {names[int(job)]}")
+        yield metadata("process_name", int(job), 0, name=f"job {int(job)}: {names[int(job)]}")
         of_job = rows["job"] == job
         for rank in np.unique(rows["rank"][of_job]):
             yield from _of_rank(rows, np.flatnonzero(of_job & (rows["rank"] == rank)), int(job), int(rank))
@@ -58,8 +59,8 @@ def _of_rank(rows: Rows, chosen: NDArray[Any], job: int, rank: int) -> Iterator[
         for lane in range(count):
             thread = rank * _LANES + first + lane
             number = f" {lane + 1}" if count > 1 else ""
-            yield _metadata("thread_name", job, thread, name=f"rank {rank} {what}{number}")
-            yield _metadata("thread_sort_index", job, thread, sort_index=thread)
+            yield metadata("thread_name", job, thread, name=f"rank {rank} {what}{number}")
+            yield metadata("thread_sort_index", job, thread, sort_index=thread)
         for index, lane in zip(indices, lanes, strict=True):
             yield _span(rows, int(index), job, rank * _LANES + first + int(lane))
         first += count
@@ -100,7 +101,3 @@ def _span(rows: Rows, index: int, job: int, thread: int) -> dict[str, Any]:
         "tid": thread,
         "args": more,
     }
-
-
-def _metadata(what: str, process: int, thread: int, **more: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": more}

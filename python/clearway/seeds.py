@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway import directory, drawing
 from clearway.across_seeds import figure_columns, intervals_of, main_figures, of_transport, transports_in
+from clearway.errors import ClearwayError
 from clearway.figures import ABSENT, AtLeast, measured_in
 from clearway.overview import listed
 from clearway.runs import Run
@@ -186,6 +187,15 @@ def load_directory(path: Path) -> Run | Seeds:
     if not names:
         manifest.refuse("seeds", "expected at least one")
     return Seeds([Run.load(path / name) for name in names], path, manifest.wholes("missing_seeds"))
+
+
+def load_one(path: Path) -> Run:
+    """Read the directory of one run; raise if it is of several seeds."""
+    found = load_directory(path)
+    if isinstance(found, Run):
+        return found
+    names = " or ".join(str(each.path) for each in found.runs[:2])
+    raise ClearwayError(f"{path}: has runs of several seeds, expected one run", f"name one: {names}")
 
 
 def _interval_as_json(of: Interval) -> dict[str, Any]:

@@ -17,7 +17,7 @@ use clearway_proto::units::{Bytes, Rate, Span, Time};
 use crate::model::{for_each_scheme, Protocol};
 use recorded::{within, Recorded};
 
-pub use recorded::{Meter, SendingLog};
+pub use recorded::SendingLog;
 
 /// What a sender wants next.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,7 @@ class Output:
 
     @property
     def target(self) -> Path:
-        """Where it is to be; a number may be added to its name."""
+        """The directory that is to be written; a number may be added to its name."""
         return self._target
 
     def write(self, fill: Callable[[Path], object]) -> Path:

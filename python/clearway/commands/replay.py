@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from clearway import console, directory, stops
-from clearway.errors import ClearwayError
 from clearway.figures import readable
 from clearway.replay import contents, page
-from clearway.runs import Run
-from clearway.seeds import load_directory
+from clearway.seeds import load_one
 
 app = typer.Typer(add_completion=False)
 
@@ -26,10 +24,7 @@ def write_replay(
     ] = Path(),
 ) -> None:
     """Write one self-contained HTML page that plays a run: its network, and what happened in it."""
-    run = load_directory(source)
-    if not isinstance(run, Run):
-        names = " or ".join(str(each.path) for each in run.runs[:2])
-        raise ClearwayError(f"{source}: has runs of several seeds, expected one run", f"name one: {names}")
+    run = load_one(source)
     contents.check(run)
     directory.check_file_writable(output)
     text = page.page(run, files)

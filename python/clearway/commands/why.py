@@ -10,11 +10,10 @@ import typer
 
 from clearway import console, screen, why
 from clearway.commands.options import JsonOption, ThreadsOption
-from clearway.errors import ClearwayError
 from clearway.execution import Position
 from clearway.figures import readable
 from clearway.runs import Run
-from clearway.seeds import load_directory
+from clearway.seeds import load_one
 from clearway.tables import Column, draw
 
 app = typer.Typer(add_completion=False)
@@ -36,10 +35,7 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Say what a flow of a run waited for. The run is simulated again for it."""
-    run = load_directory(directory)
-    if not isinstance(run, Run):
-        names = " or ".join(str(each.path) for each in run.runs[:2])
-        raise ClearwayError(f"{directory}: has runs of several seeds, expected one run", f"name one: {names}")
+    run = load_one(directory)
     number = why.slowest(run) if flow is None else flow
     why.check_complete(run, number)
     with screen.progress(run.name, as_json=json) as watch:

@@ -26,13 +26,13 @@ class PacketRecord:
     nodes: list[str]
     """The names of all nodes, by number: in the order in which links begin or end at them."""
     link: Integers
-    """Of each packet the number of its link."""
+    """The number of each packet's link."""
     ends: tuple[Integers, Integers]
-    """Of each link the nodes that it comes from and goes to."""
+    """The nodes that each link comes from, and those that it goes to."""
     rates: Integers
-    """Of each link its rate in bits a second."""
+    """The rate of each link in bits a second."""
     delays: Integers
-    """Of each link its delay in picoseconds."""
+    """The delay of each link in picoseconds."""
     framing: int
     """Bytes that a link adds to a frame."""
 

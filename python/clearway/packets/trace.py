@@ -16,10 +16,10 @@ _PS = 1e6  # in a microsecond
 
 def events(record: PacketRecord) -> Iterator[dict[str, Any]]:
     """Yield the trace events: a thread for each link that has packets, in the order of links."""
-    yield _metadata("process_name", 0, name="packets")
+    yield metadata("process_name", PROCESS, 0, name="packets")
     for link in np.unique(record.link).tolist():
-        yield _metadata("thread_name", link, name=record.links[link])
-        yield _metadata("thread_sort_index", link, sort_index=link)
+        yield metadata("thread_name", PROCESS, link, name=record.links[link])
+        yield metadata("thread_sort_index", PROCESS, link, sort_index=link)
     rows = record.rows
     ended = rows["time_ps"].astype(np.int64) - record.delays[record.link]
     begun = rows["begun_ps"].astype(np.int64)
@@ -58,5 +58,6 @@ def _packet(record: PacketRecord, at: int, begun: int, lasted: int) -> dict[str,
     return event
 
 
-def _metadata(what: str, thread: int, **more: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": PROCESS, "tid": thread, "args": more}
+def metadata(what: str, process: int, thread: int, **more: Any) -> dict[str, Any]:
+    """Return the event that names a process or a thread, or says where it stands."""
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": more}

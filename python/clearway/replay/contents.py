@@ -1,4 +1,4 @@
-"""What a page that plays a run holds: its network with places, its samples, flows, jobs and faults."""
+"""The contents of a page that plays a run: network with places, samples, flows, jobs and faults."""
 
 from __future__ import annotations
 

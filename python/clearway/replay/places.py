@@ -1,4 +1,4 @@
-"""Where the page of a replay draws each node: every node by itself, whatever the size of the network.
+"""Places of nodes on the page of a replay: every node by itself, whatever the size of the network.
 
 Layers and their order are those of `clearway show`. The hosts of a switch stand below it: in one row where
 there are few in the whole network, and as a block of cells where there are many.
@@ -37,7 +37,7 @@ class Places:
     cell: tuple[float, float] | None
     """Width and height of a host's cell; None where hosts stand in a row."""
     lifts: dict[int, float] = field(default_factory=dict)
-    """By number of a cable whose straight line would cross other nodes: how far its middle is above it."""
+    """The cables whose straight lines would cross other nodes, by number, each with its height above that line."""
 
 
 def placed(found: Description) -> Places:
@@ -93,7 +93,7 @@ def _spread(nodes: list[int], down: float, places: Places) -> None:
 
 @dataclass(frozen=True)
 class _Room:
-    """What a switch has below it for its hosts."""
+    """The room below a switch for its hosts."""
 
     hosts: list[int]
     left: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,6 @@ _FLOWS = "flows_series"
 _CLASSES = "classes_series"
 _MOST = 8
 """The most flows of a run of which each has a line: with more they cannot be told apart."""
-
-Merge = Callable[..., Any]
-"""What becomes of several values on one point."""
 
 
 def of_flows(groups: Labelled) -> list[Chart]:

@@ -25,14 +25,14 @@ class SweepFile:
     parts: Parted
     axes: Sequence[Axis]
     places: Mapping[str, str]
-    """Where each key of an axis stands: file, line and table."""
+    """The place of each key of an axis: file, line and table."""
     frontier: Frontier | None
     sets: Sequence[api.Override]
     """What overrides keys of the scenario at every point."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name of the file in messages."""
         return self.parts.name
 
     @property

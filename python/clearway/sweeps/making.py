@@ -41,11 +41,11 @@ class Made:
 
 @dataclass(frozen=True)
 class Tried:
-    """What `try_points` did: as `Made`, with what became of each point by its key."""
+    """The outcome of `try_points`: as `Made`, with runs and failures of points by key."""
 
     runs: Mapping[str, Run]
     failures: Mapping[str, BaseException]
-    """What went wrong with those that have no run, in the order in which it did."""
+    """The failures of points without a run, in the order in which they came."""
     found: int
     run: int
     damaged: int

@@ -21,7 +21,7 @@ class Parted:
     """A scenario, and a table that was with it."""
 
     name: str
-    """What messages call the file."""
+    """The name of the file in messages."""
     folder: Path
     """The directory of the files that the scenario names."""
     scenario: str
@@ -29,7 +29,7 @@ class Parted:
     document: Mapping[str, Any]
     """The same as read."""
     header: str
-    """What the table is called: sweep or tune."""
+    """The name of the table: sweep or tune."""
     table: Mapping[str, Any]
     place: Callable[[str], str]
     """Says in which file and line a key of the table stands, or its header (no key)."""

@@ -1,4 +1,4 @@
-"""What Python code calls for a tuning."""
+"""The functions of tuning for Python code."""
 
 from __future__ import annotations
 

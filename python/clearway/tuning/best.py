@@ -12,7 +12,7 @@ from clearway import api, documents
 from clearway.errors import ClearwayError
 from clearway.sweeps.overrides import expanded
 from clearway.sweeps.points import Point
-from clearway.tuning.file import TuneFile, folder_of
+from clearway.tuning.file import TuneFile
 
 
 def options(file: TuneFile, overrides: Mapping[str, Any]) -> list[str]:
@@ -28,7 +28,7 @@ def scenario(file: TuneFile, overrides: Mapping[str, Any], target: Path) -> str:
     """
     document = documents.with_values(file.parts.document, {key: _read(value) for key, value in file.sets})
     document = documents.with_values(document, expanded(overrides, file.parts.document))
-    named = Point(file.scenario(overrides), {}, folder_of(file)).files
+    named = Point(file.scenario(overrides), {}, file.parts.folder).files
     moved = {
         text: os.path.relpath(path, target) for text, path in named.items() if not Path(text).is_absolute()
     }

@@ -25,11 +25,11 @@ _NOTHING = Interval(0.0, 0.0, 1, 0.0)
 
 @dataclass(frozen=True)
 class Difference:
-    """What one has more of the objective than another, seed by seed."""
+    """The difference of two sets of values in the objective, seed by seed."""
 
     interval: Interval
     p: float | None
-    """How likely a difference as large is if there is none; None if that cannot be told."""
+    """The chance of a difference as large where there is none; None if that cannot be told."""
     significant: bool = False
 
 
@@ -40,21 +40,21 @@ class SetBack:
     key: str
     measured: Measured
     difference: Difference | None
-    """What it has more of the objective than the best; None if it cannot be told."""
+    """The difference to the best in the objective; None if it cannot be told."""
     broken: Sequence[Limit] = ()
     """The limits that it breaks and the best keeps."""
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What the seeds of the test say."""
+    """The results on the seeds of the test."""
 
     seeds: Sequence[int]
     own: Measured
     """The scenario's own values."""
     best: Measured
     difference: Difference | None
-    """What the best has more of the objective than the scenario's own values; None if it cannot be told."""
+    """The difference of the best to the scenario's own values in the objective; None if it cannot be told."""
     set_back: Sequence[SetBack] = ()
 
     def better(self, file: TuneFile) -> bool:

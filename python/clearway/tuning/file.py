@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from clearway import _clearway, api, arguments, documents
@@ -38,7 +37,7 @@ _NUMBERS = {
 """The default of each number, the least and the most."""
 _KEYS = ("objective", "limits", "range", *_NUMBERS)
 _NEVER_ALLOWED = re.compile(r": (unknown key|found .*, expected )")
-"""What the simulator says of a value that its key never takes, whatever the other keys are."""
+"""The simulator's messages about values that a key never takes, whatever the other keys are."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +49,29 @@ class TuneFile:
     limits: Sequence[Limit]
     parameters: Sequence[Parameter]
     trials: int
-    """How many values are tried, those of the scenario among them."""
+    """The number of values that are tried, those of the scenario among them."""
     seeds: int
-    """How many seeds are simulated for each."""
+    """The number of seeds that are simulated for each trial."""
     confirm: int
-    """How many seeds that the search has not seen the best is tested on."""
+    """The number of seeds on which the best is tested, none of which the search has seen."""
     batch: int
-    """How many trials are chosen before the first of them is known."""
+    """The number of trials that are chosen before the first of them is known."""
     own: Mapping[str, Any]
     """The scenario's own value of each key; None if it has none, or several, which a star means."""
     places: Mapping[str, str]
-    """Where each key of the range stands: file, line and table."""
+    """The place of each key of the range: file, line and table."""
     sets: Sequence[api.Override]
-    """What overrides keys of the scenario in every trial."""
+    """The overrides of keys of the scenario in every trial."""
 
     @property
     def keys(self) -> list[str]:
         """The keys that may change."""
         return [each.key for each in self.parameters]
+
+    @property
+    def figures(self) -> list[str]:
+        """The figures that are asked for: the objective, and those with limits."""
+        return list(dict.fromkeys([self.objective.figure, *(limit.figure for limit in self.limits)]))
 
     def scenario(self, overrides: Mapping[str, Any], seed: int | None = None) -> _clearway.Scenario:
         """Read and check the scenario with some of its keys set; raise what the simulator says of them."""
@@ -178,8 +182,3 @@ def _refused(file: TuneFile, parameter: Parameter, value: Any) -> str:
     except _clearway.ScenarioError as error:
         return str(error)
     return ""
-
-
-def folder_of(file: TuneFile) -> Path:
-    """Return the directory of the files that the scenario names."""
-    return file.parts.folder

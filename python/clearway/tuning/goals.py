@@ -1,4 +1,4 @@
-"""What tuning is for: one figure that is to be as low or as high as can be, and limits for others."""
+"""The goals of tuning: one figure that is to be as low or as high as can be, and limits for others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Limit:
 
     figure: str
     side: str
-    """Which side of the value is allowed: at_least or at_most."""
+    """The side of the value that is allowed: at_least or at_most."""
     value: float
 
     def excess(self, value: float) -> float:

@@ -1,8 +1,8 @@
-"""What values are worth: the scenario with them, simulated with several seeds, through the sweeps' store."""
+"""Measuring values: the scenario with them, simulated with several seeds, through the sweeps' store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,17 @@ from clearway.figures import ABSENT
 from clearway.runs import Run
 from clearway.seeds import Seeds
 from clearway.statistics import Interval, exact, interval
-from clearway.sweeps.figures import figures_of
+from clearway.sweeps.figures import figures_of, written
 from clearway.sweeps.making import said_of, try_points
 from clearway.sweeps.points import Point
 from clearway.sweeps.store import Store
-from clearway.tuning.file import TuneFile, folder_of
+from clearway.tuning.file import TuneFile
 
 if TYPE_CHECKING:
     from clearway.cluster.client import Cluster
 
 _OF_THE_SCENARIO = (_clearway.LosslessDrop, _clearway.Standstill)
-"""What goes wrong with a scenario wherever it is run; all else is no answer to what its values are worth."""
+"""Failures of a scenario wherever it is run; all others are no answer to what its values are worth."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Measured:
     runs: Sequence[Run] = ()
     """A run a seed; one for all of them where nothing is left to chance."""
     failure: str = ""
-    """Why there are none: what the simulator refused, or what ended a run."""
+    """The reason why there are none: what the simulator refused, or what ended a run."""
     samples: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """The values of each figure, a seed after the other; only figures that every seed has."""
 
@@ -52,6 +52,11 @@ class Measured:
         of = interval(samples)
         return exact(of) if self.without_chance else of
 
+    def written(self, figure: str) -> str:
+        """Write the mean of a figure with its unit and interval; a dash if not every seed has it."""
+        found = self.interval(figure)
+        return "-" if found is None else written(figure, {figure: found})
+
     def why_absent(self, figure: str) -> str:
         """Say why a figure has no value."""
         if self.failure:
@@ -66,7 +71,7 @@ class Measured:
 
 @dataclass
 class Counts:
-    """What was simulated so far, and what was there already."""
+    """The number of runs that were simulated so far, and of those that were there already."""
 
     run: int = 0
     found: int = 0
@@ -75,7 +80,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Place:
-    """Where scenarios are simulated, and their runs kept."""
+    """The place where scenarios are simulated, and their runs kept."""
 
     store: Store
     jobs: int | None = None
@@ -118,7 +123,7 @@ def _loaded(file: TuneFile, overrides: Mapping[str, Any], seeds: Sequence[int]) 
     try:
         for seed in seeds:
             scenario = file.scenario(overrides, seed)
-            points.append(Point(scenario, {**overrides, "seed": seed}, folder_of(file)))
+            points.append(Point(scenario, {**overrides, "seed": seed}, file.parts.folder))
             if scenario.leaves_nothing_to_chance:
                 break
     except _clearway.ScenarioError as error:
@@ -144,7 +149,3 @@ def _measured(
         if len(values) == len(rows):
             samples[name] = values
     return Measured(overrides, found, samples=samples)
-
-
-Tell = Callable[[str], None]
-"""Called with a sentence on how far the tuning is."""

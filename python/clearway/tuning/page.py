@@ -11,13 +11,13 @@ from clearway.report.chart import Chart, Floats, Line
 from clearway.report.page import table
 from clearway.report.sheet import Bar, Bars, Sheet
 from clearway.statistics import Interval
-from clearway.sweeps.figures import name_of, written
+from clearway.sweeps.figures import name_of
 from clearway.sweeps.frontier_charts import apart
 from clearway.sweeps.overrides import label_of, short_keys
 from clearway.sweeps.page import axis_label, title_of, unit_of
-from clearway.tuning.confirmation import Confirmation, SetBack
+from clearway.tuning import words
+from clearway.tuning.confirmation import Confirmation
 from clearway.tuning.file import TuneFile
-from clearway.tuning.measuring import Measured
 from clearway.tuning.space import Parameter
 from clearway.tuning.trials import Trial
 
@@ -52,30 +52,19 @@ def page(
 
 def _confirmed(file: TuneFile, of: Confirmation) -> str:
     """Lay out what the seeds of the test say, a row a set of values."""
-    figures = list(dict.fromkeys([file.objective.figure, *(limit.figure for limit in file.limits)]))
-    heads = "<th></th>" + "".join(f'<th scope="col">{escape(name_of(name))}</th>' for name in figures)
+    heads = "<th></th>" + "".join(f'<th scope="col">{escape(name_of(name))}</th>' for name in file.figures)
     rows = [("the scenario's own values", of.own), ("the best", of.best)]
-    rows += [(_back(file, each), each.measured) for each in of.set_back]
+    rows += [(f"the best, {words.set_back(file, each)}", each.measured) for each in of.set_back]
     body = [
         f"<tr{' class=' + chr(34) + 'chosen' + chr(34) if each is of.best else ''}>"
         f'<th scope="row">{escape(label)}</th>'
-        + "".join(f"<td>{escape(_written(name, each))}</td>" for name in figures)
+        + "".join(f"<td>{escape(each.written(name))}</td>" for name in file.figures)
         + "</tr>"
         for label, each in rows
     ]
     note = f"{len(of.seeds)} seeds that the search has not seen: means with their 95 % intervals."
     heading = f'<h2>On other seeds</h2><p class="note">{escape(note)}</p>'
     return f'<section class="figure">{heading}{table(heads, body)}</section>'
-
-
-def _back(file: TuneFile, of: SetBack) -> str:
-    own = file.own[of.key]
-    return f"the best, {of.key} {'as the scenario has it' if own is None else f'back at {own}'}"
-
-
-def _written(figure: str, of: Measured) -> str:
-    found = of.interval(figure)
-    return "-" if found is None else written(figure, {figure: found})
 
 
 def _by_trial(file: TuneFile, trials: Sequence[Trial], best: Trial | None) -> Chart:
@@ -164,10 +153,9 @@ def _own_label(own: Sequence[Trial], best: Trial | None) -> str:
 
 def _text(file: TuneFile, of: Trial) -> str:
     """Say what a mark is."""
-    figures = dict.fromkeys([file.objective.figure, *(limit.figure for limit in file.limits)])
     values = label_of(of.measured.overrides) if of.measured.overrides else "the scenario's own values"
     lines = [f"trial {of.number}: {values}"]
-    lines += [f"{name_of(figure)}: {_written(figure, of.measured)}" for figure in figures]
+    lines += [f"{name_of(figure)}: {of.measured.written(figure)}" for figure in file.figures]
     return "\n".join([*lines, *([of.complaint] if of.complaint else [])])
 
 
@@ -190,20 +178,18 @@ def _importances(importances: Mapping[str, float]) -> Bars:
 
 def _trials(file: TuneFile, trials: Sequence[Trial], best: Trial | None) -> str:
     """Lay out the trials, each with its values and what it is worth."""
-    figures = list(dict.fromkeys([file.objective.figure, *(limit.figure for limit in file.limits)]))
     heads = '<th scope="col">trial</th>' + "".join(
         f'<th scope="col" title="{escape(key)}">{escape(short)}</th>'
         for key, short in zip(file.keys, short_keys(file.keys), strict=True)
     )
-    heads += "".join(f'<th scope="col">{escape(name_of(name))}</th>' for name in figures)
+    heads += "".join(f'<th scope="col">{escape(name_of(name))}</th>' for name in file.figures)
     complaints = any(each.complaint for each in trials)
     heads += '<th scope="col">not eligible, as</th>' if complaints else ""
-    own = {each.key: file.own[each.key] for each in file.parameters}
     rows = []
     for each in trials[:_MOST_ROWS]:
-        values = {**own, **each.measured.overrides}
+        values = {**file.own, **each.measured.overrides}
         cells = ["-" if values[key] is None else str(values[key]) for key in file.keys]
-        cells += [*(_written(name, each.measured) for name in figures)]
+        cells += [each.measured.written(name) for name in file.figures]
         cells += [each.complaint] if complaints else []
         kind = ' class="chosen"' if best is not None and each.number == best.number else ""
         body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)

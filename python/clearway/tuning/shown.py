@@ -1,4 +1,4 @@
-"""What a person sees of a tuning: a bar while it runs, and what came out."""
+"""A tuning on the terminal: a bar while it runs, and then its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from clearway.console import say, terminal
 from clearway.execution import Position, Watch
 from clearway.figures import readable
-from clearway.sweeps.figures import described, name_of, written
+from clearway.sweeps.figures import described, name_of
 from clearway.sweeps.overrides import short_keys
 from clearway.tables import Column, draw
 from clearway.tuning import words
@@ -80,17 +80,15 @@ def show(done: Tuning) -> None:
     """Print the best trials, what came out, and the values as options of a command."""
     file = done.file
     ranked = sorted(done.trials, key=lambda each: each.rank(file.objective))[:_MOST_ROWS]
-    own = {each.key: file.own[each.key] for each in file.parameters}
-    rows = [{**own, **each.measured.overrides} for each in ranked]
+    rows = [{**file.own, **each.measured.overrides} for each in ranked]
     columns = [Column("trial", [str(each.number) for each in ranked], prose=True)]
     for key, heading in zip(file.keys, short_keys(file.keys), strict=True):
         columns.append(
             Column(heading, ["-" if row[key] is None else str(row[key]) for row in rows], prose=True)
         )
-    for figure in dict.fromkeys([file.objective.figure, *(limit.figure for limit in file.limits)]):
-        cells = [each.measured.interval(figure) for each in ranked]
-        texts = ["-" if of is None else written(figure, {figure: of}) for of in cells]
-        columns.append(Column(name_of(figure), texts))
+    columns += [
+        Column(name_of(figure), [each.measured.written(figure) for each in ranked]) for figure in file.figures
+    ]
     if any(not each.eligible for each in ranked):
         columns.append(Column("", ["" if each.eligible else "breaks a limit" for each in ranked], prose=True))
     draw(terminal(sys.stdout), columns, title=done.name, keys=len(file.keys) + 1)

@@ -16,13 +16,12 @@ from clearway.errors import ClearwayError
 from clearway.sweeps import ranges
 
 _SCALES = ("linear", "log")
-_KEYS = frozenset({"from", "to", "scale", "step", "factor"})
-KEYS = _KEYS
+KEYS = frozenset({"from", "to", "scale", "step", "factor"})
 """A table with one of these keys is a range."""
 _DIGITS = 4
 
 Drawn = int | float
-"""What the sampler draws for a parameter."""
+"""A number that the sampler draws for a parameter."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Parameter:
 
     @property
     def ends(self) -> list[Any]:
-        """What is to be allowed for the range to be: its two ends, or all values of a list."""
+        """The values that must be allowed if the range is: its two ends, or all values of a list."""
         if self.values:
             return [self.values[0], self.values[-1]] if self.ordered else list(self.values)
         return [self.written(self.low), self.written(self.high)]
@@ -90,7 +89,7 @@ def parameter(key: str, written: Any, where: str) -> Parameter:
                 f"{where}: found {len(written)} values, expected at least two to choose among"
             )
         return Parameter(key, values=written)
-    if not isinstance(written, Mapping) or not {"from", "to"} <= set(written) <= _KEYS:
+    if not isinstance(written, Mapping) or not {"from", "to"} <= set(written) <= KEYS:
         raise ClearwayError(
             f"{where}: expected a range or a list of values",
             'such as { from = "5us", to = "50us", scale = "log" }, or ["drop", "trim"]',

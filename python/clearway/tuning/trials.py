@@ -25,11 +25,11 @@ class Trial:
     objective: Interval | None
     """The mean of the objective over the seeds; None if there is none."""
     excess: float
-    """How far it is beyond the limits, relative to each and summed; 0 if it keeps all of them."""
+    """The distance beyond the limits, relative to each and summed; 0 if the trial keeps all of them."""
     complaint: str
-    """Why it is not eligible: a failure, a figure without a value, or limits that it breaks."""
+    """The reason why it is not eligible: a failure, a figure without a value, or limits that it breaks."""
     drawn: dict[str, Drawn] | None
-    """What the sampler knows it by; None if it cannot: the scenario's own values outside of the range."""
+    """The sampler's numbers for it; None if there are none: the scenario's own values outside of the range."""
 
     @property
     def eligible(self) -> bool:

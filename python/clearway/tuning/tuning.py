@@ -48,9 +48,9 @@ class Tuning:
     best: Trial | None
     """The best trial that keeps all limits; None if none does."""
     confirmation: Confirmation | None
-    """How it holds on other seeds; None if there is no best, or if it is the scenario's own values."""
+    """The test of the best on other seeds; None if there is no best, or if it is the scenario's own values."""
     importances: Mapping[str, float]
-    """How much each key has to do with being among the best trials; nothing for one key, or few trials."""
+    """The share of each key in being among the best trials; nothing for one key, or few trials."""
     seeds: Sequence[int]
     """The seeds of each trial."""
     counts: Counts
@@ -65,7 +65,7 @@ class Tuning:
 
     @property
     def sentences(self) -> list[str]:
-        """What came out, in some sentences."""
+        """The conclusion in some sentences."""
         return words.sentences(self.file, self.trials, self.best, self.confirmation, self.seeds)
 
     @property
@@ -154,7 +154,7 @@ def _check_some_ran(file: TuneFile, trials: Sequence[Trial]) -> None:
 
     A figure that a summary names without a value may get one: then some trials more are waited for.
     """
-    for figure in (file.objective.figure, *(limit.figure for limit in file.limits)):
+    for figure in file.figures:
         if any(figure in each.measured.samples for each in trials):
             continue
         ran = [each.measured for each in trials if each.measured.runs]
@@ -224,27 +224,22 @@ def as_json(done: Tuning, out: Path | None) -> dict[str, Any]:
 
 
 def _trial_as_json(file: TuneFile, of: Trial) -> dict[str, Any]:
-    figures = [file.objective.figure, *(limit.figure for limit in file.limits)]
     return {
         "trial": of.number,
         "overrides": dict(of.measured.overrides),
         "eligible": of.eligible,
         "complaint": of.complaint or None,
-        "figures": {
-            figure: _interval_as_json(of.measured.interval(figure)) for figure in dict.fromkeys(figures)
-        },
+        "figures": {figure: _interval_as_json(of.measured.interval(figure)) for figure in file.figures},
         "digests": [run.digest for run in of.measured.runs],
         "paths": [str(run.path) for run in of.measured.runs],
     }
 
 
 def _confirmation_as_json(file: TuneFile, of: Confirmation) -> dict[str, Any]:
-    figures = dict.fromkeys([file.objective.figure, *(limit.figure for limit in file.limits)])
-
     def measured(each: Measured) -> dict[str, Any]:
         return {
             "failure": each.failure or None,
-            "figures": {figure: _interval_as_json(each.interval(figure)) for figure in figures},
+            "figures": {figure: _interval_as_json(each.interval(figure)) for figure in file.figures},
             "limits": {limit.words: limit.standing(each.interval(limit.figure)) for limit in file.limits},
         }
 

@@ -1,4 +1,4 @@
-"""What came out of a tuning, in sentences."""
+"""The conclusion of a tuning, in sentences."""
 
 from __future__ import annotations
 
@@ -114,26 +114,31 @@ def _limit(limit: Limit, best: Measured, own: Measured) -> str:
     )
 
 
+def set_back(file: TuneFile, of: SetBack) -> str:
+    """Say which key is set back, and to what."""
+    own = file.own[of.key]
+    return f"{of.key} {'as the scenario has it' if own is None else f'back at {own}'}"
+
+
 def _set_back(file: TuneFile, of: SetBack) -> str:
     """Say what becomes of the best without one of its values."""
-    own = file.own[of.key]
-    to = "as the scenario has it" if own is None else f"back at {own}"
+    what = set_back(file, of)
     if of.measured.failure:
-        return f"{of.key} {to}: fails: {of.measured.failure}."
+        return f"{what}: fails: {of.measured.failure}."
     breaks = (
         f", and breaks the limit of {' and '.join(each.words for each in of.broken)}" if of.broken else ""
     )
     if of.difference is None:
-        return f"{of.key} {to}: the difference cannot be told{breaks}."
+        return f"{what}: the difference cannot be told{breaks}."
     if of.difference.interval.mean == 0 and not of.difference.interval.half_width:
         use = breaks or ": its own value will do"
-        return f"{of.key} {to}: no difference at all{use}."
+        return f"{what}: no difference at all{use}."
     by = f"{_signed(file, of.difference.interval)}{_p(of.difference.p)}"
     if not of.difference.significant:
         use = "" if of.broken else ": its own value will do"
-        return f"{of.key} {to}: no significant difference, {by}{breaks}{use}."
+        return f"{what}: no significant difference, {by}{breaks}{use}."
     worse = file.objective.cost(of.difference.interval.mean) > 0
-    return f"{of.key} {to}: significantly {'worse' if worse else 'better'}, {by}{breaks}."
+    return f"{what}: significantly {'worse' if worse else 'better'}, {by}{breaks}."
 
 
 def _failures(trials: Sequence[Trial]) -> list[str]:

@@ -13,7 +13,7 @@ use super::reader::Section;
 const WANTED: &str = "flows by number, such as 3, \"0..10\" or [0, 4, \"8..12\"]";
 
 /// Reads the key `flows`: ranges of numbers in rising order, of which none touches another. `check` says what is wrong with them.
-/// Whether there are such flows is not known yet.
+/// There may be no such flows: that is not known yet.
 pub(super) fn read(
     r: &mut Section,
     doc: &'static str,

@@ -72,5 +72,6 @@ pub use job_times::{RequestTimes, Spent, Taken, TimeUse};
 pub use job_view::{JobRecord, RankRecord};
 pub use jobs::IterationRecord;
 pub use lossless::LinkPauses;
+pub use metering::Metered;
 pub use operations::OperationRecord;
 pub use simulator::Simulation;

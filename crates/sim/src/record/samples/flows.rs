@@ -8,8 +8,7 @@ use crate::record::definitions::table;
 use crate::record::footprint::NUMBER;
 use crate::record::measured::Measured;
 use crate::record::outcome::{Column, Table};
-use crate::schemes::Meter;
-use crate::simulation::Simulation;
+use crate::simulation::{Metered, Simulation};
 use crate::traffic::{chosen, most_chosen};
 
 table! {
@@ -71,7 +70,7 @@ struct Done {
     /// Payload that its receiver had taken, in bytes.
     delivered: u64,
     /// The counts of its sender.
-    sender: Meter,
+    sender: Metered,
 }
 
 impl FlowSamples {
@@ -137,19 +136,16 @@ impl FlowSamples {
         let us = |ps: f64| if acks > 0 { ps / 1e6 } else { f64::NAN };
         let rtt_sum = (done.sender.rtt_sum_ps - last.sender.rtt_sum_ps) as f64;
         let srtt = if windows.srtt == Span::ZERO { f64::NAN } else { windows.srtt.as_us_f64() };
-        let packets = done.sender.packets - last.sender.packets;
-        let overhead = simulation.overhead(simulation.specs()[flow as usize].transport);
-        let sent = done.sender.payload - last.sender.payload + packets * overhead;
         let measured = [
             gbps(done.delivered - last.delivered, step),
-            gbps(sent, step),
+            gbps(done.sender.sent_bytes - last.sender.sent_bytes, step),
             windows.cwnd,
             windows.rate / 1e9,
             srtt,
             us(rtt_sum / acks as f64),
             us(done.sender.rtt_longest_ps as f64),
         ];
-        let again = done.sender.again - last.sender.again;
+        let again = done.sender.retransmitted_bytes - last.sender.retransmitted_bytes;
         self.time_us.push(now.as_us_f64());
         self.flow.push(flow.into());
         for (column, value) in self.measured.iter_mut().zip(measured) {
