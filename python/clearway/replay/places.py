@@ -37,7 +37,7 @@ class Places:
     cell: tuple[float, float] | None
     """Width and height of a host's cell; None where hosts stand in a row."""
     lifts: dict[int, float] = field(default_factory=dict)
-    """The cables whose straight lines would cross other nodes, by number, each with its height above that line."""
+    """The cables whose lines would cross other nodes, by number, each with its height above that line."""
 
 
 def placed(found: Description) -> Places:

@@ -29,7 +29,7 @@ class Trial:
     complaint: str
     """The reason why it is not eligible: a failure, a figure without a value, or limits that it breaks."""
     drawn: dict[str, Drawn] | None
-    """The sampler's numbers for it; None if there are none: the scenario's own values outside of the range."""
+    """The sampler's numbers for it; None if there are none: the scenario's values outside of the range."""
 
     @property
     def eligible(self) -> bool:

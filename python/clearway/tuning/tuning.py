@@ -48,7 +48,7 @@ class Tuning:
     best: Trial | None
     """The best trial that keeps all limits; None if none does."""
     confirmation: Confirmation | None
-    """The test of the best on other seeds; None if there is no best, or if it is the scenario's own values."""
+    """The test of the best on other seeds; None if there is no best, or it is the scenario's own values."""
     importances: Mapping[str, float]
     """The share of each key in being among the best trials; nothing for one key, or few trials."""
     seeds: Sequence[int]
