@@ -65,7 +65,7 @@ FASTPASS: dict[str, Any] = {
 }
 COMPLETED: dict[str, dict[str, Any]] = {
     "[host.slow]": STAR,
-    "[record]\nreplay": STAR,
+    "[record]\nreplay": {**STAR, "duration": "20ms"},
     "[routing]": STAR,
     "[switch.default]\nbuffer": STAR,
     "[transport.bulk]\nflow_scaling": STAR,
