@@ -123,10 +123,15 @@ def _end_quietly(number: int, _frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
+def _send_last() -> None:
+    """Send the last signal anew. Until then others count as it: raised in the hook, they would be lost."""
+    number, _ = _heard.pop()
+    os.kill(os.getpid(), number)
+
+
 def _send_again(lost: sys.UnraisableHookArgs) -> None:
     """Send the signal again if what it raised was lost, as in a destructor, which cannot raise."""
     if isinstance(lost.exc_value, KeyboardInterrupt) and _heard:
-        number, _ = _heard.pop()
-        threading.Timer(_SOON_S, os.kill, (os.getpid(), number)).start()
+        threading.Timer(_SOON_S, _send_last).start()
     else:
         sys.__unraisablehook__(lost)
