@@ -30,6 +30,7 @@ MORE: dict[str, dict[str, Any]] = {
         "record.packets.limit": 100,
         "record.replay": "1ms",
     },
+    "fastpass_rack": {"record.packets.limit": 100},
     "operations": {"record.operations": True, "record.rtt": "100us", "measure_until": "8ms"},
 }
 """What makes a scenario leave more."""

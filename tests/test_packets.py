@@ -6,6 +6,7 @@ import shlex
 import shutil
 import struct
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from clearway.packets import frames
+from clearway.packets.record import CONTROL
 from clearway.runs import Run
 
 from tests.conftest import SMALL, Clearway, written
@@ -52,7 +54,14 @@ TIMESLOTS: dict[str, Any] = {
     "record": {"packets": {}},
 }
 """Has an arbiter."""
-ALL = {"incast": INCAST, "paused": PAUSED, "trimmed": TRIMMED, "timeslots": TIMESLOTS}
+WIDE: dict[str, Any] = {
+    **TIMESLOTS,
+    "network": {"topology": "leaf_spine", "leaves": 2, "spines": 20, "hosts_per_leaf": 20},
+    "traffic": [{"pattern": "all_to_all", "transport": "bulk", "hosts": "14..26", "bytes": "12kB"}],
+    "arbiter": {"at": "h39"},
+}
+"""Has an arbiter, and paths that take a byte each."""
+ALL = {"incast": INCAST, "paused": PAUSED, "trimmed": TRIMMED, "timeslots": TIMESLOTS, "wide": WIDE}
 
 
 @pytest.fixture(params=ALL)
@@ -143,6 +152,8 @@ def test_a_capture_says_what_the_table_says(run: Run) -> None:
         assert packet.rate == round(rates[packet.link] * 1e9)
         if row["kind"] in ("pause", "resume"):
             check_pause(run, packet, row)
+        elif row["kind"] in CONTROL:
+            check_control(packet, row, capture.names)
         else:
             check_datagram(packet, row, capture.names)
 
@@ -173,6 +184,24 @@ def check_datagram(packet: Packet, row: dict[str, Any], names: dict[bytes, str])
     assert more == row["payload_bytes"] + row["cumulative"]
     assert (sent, sack, remote) == (row["sent_ps"], row["sack"], row["remote_queuing_us"])
     assert switches == row["echoed_hops"]
+
+
+def check_control(packet: Packet, row: dict[str, Any], names: dict[bytes, str]) -> None:
+    ip, said = packet.data[14:34], packet.data[34:]
+    assert packet.length == row["wire_bytes"] - 24
+    assert (packet.data[12:14], ip[0], ip[9], checksum(ip)) == (b"\x08\x00", 0x45, 222, 0xFFFF)
+    # What is missing pads the frame to Ethernet's shortest, 60 bytes without its check sequence.
+    assert struct.unpack(">H", ip[2:4])[0] == 20 + len(said)
+    assert packet.length == max(34 + len(said), 60)
+    assert (names[ip[12:16]], names[ip[16:20]]) == (row["from"], row["to"])
+    assert said[0] == 0x11 + CONTROL.index(row["kind"])
+    # The checksum counts as zero in its own sum.
+    even = said + b"\0" * (len(said) % 2)
+    words = struct.unpack(f">{len(even) // 2}H", even)
+    total = sum(words)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    assert total == 0xFFFF
 
 
 def check_pause(run: Run, packet: Packet, row: dict[str, Any]) -> None:
@@ -233,16 +262,58 @@ def test_tshark_reads_the_same_with_the_dissector(run: Run, clearway: Clearway) 
         if rows["kind"][at] in ("pause", "resume"):
             assert (flow, seq, kind, sent) == ("", "", "", "")
             continue
+        if rows["kind"][at] in CONTROL:
+            assert (flow, seq, kind, sent) == ("", "", "", "")
+            continue
         of_flow = rows["flow"][at]
         assert flow == ("" if np.isnan(of_flow) else str(int(of_flow)))
         assert (int(seq), int(sent)) == (rows["seq"][at], rows["sent_ps"][at])
         assert int(kind, 0) == frames.KINDS[rows["kind"][at]]
     of_flow = tshark(*script, "-Y", "clearway.flow == 3").splitlines()
     assert len(of_flow) == int((rows["flow"] == 3).sum()) > 10
-    lost = tshark(*script, "-Y", "clearway.lost").splitlines()
+    lost = tshark(*script, "-Y", "clearway.lost || frame.comment").splitlines()
     assert len(lost) == int((rows["lost"] != "").sum())
     pauses = tshark(*script, "-Y", "macc.cbfc.enbv").splitlines()
     assert len(pauses) == int(np.isin(rows["kind"], ("pause", "resume")).sum())
+
+
+@pytest.mark.parametrize("run", ["timeslots", "wide"], indirect=True)
+def test_grants_that_tshark_reads_are_the_timeslots_in_which_packets_left(
+    run: Run, clearway: Clearway
+) -> None:
+    assert clearway("export", "dissector", "-o", "clearway.lua").status == 0
+    names = ("endpoint", "grant.slot", "grant.destination", "grant.path")
+    fields = [word for name in names for word in ("-e", f"fastpass.{name}")]
+    leaves = re.compile(r"tor\d+>(h\d+)")
+    told = tshark(
+        *("-X", "lua_script:clearway.lua", "-r", "there.pcapng", "-Y", "fastpass.grant"),
+        *("-T", "fields", "-e", "frame.interface_name", *fields),
+    )
+    grants = []
+    for line in told.splitlines():
+        link, endpoint, *lists = line.split("\t")
+        arrived = leaves.fullmatch(link)
+        if arrived and arrived[1] == f"h{endpoint}":
+            grants += [
+                (int(endpoint), *map(int, one))
+                for one in zip(*(said.split(",") for said in lists), strict=True)
+            ]
+    endpoints = run.table("endpoints")
+    assert len(set(grants)) == len(grants) == endpoints["slots_granted"].sum() > 50
+    # In a timeslot each host sends to one other, and one sends to it.
+    assert len({(slot, source) for source, slot, *_ in grants}) == len(grants)
+    assert len({(slot, to) for _, slot, to, _ in grants}) == len(grants)
+    # Data crossed the spine that a grant for its destination names, and no more often than that was granted.
+    rows = run.table("packets")
+    spine = np.char.startswith(rows["link"], "tor") & (np.char.find(rows["link"], ">spine") > 0)
+    used = Counter(
+        (rows["from"][at], rows["to"][at], rows["link"][at].split(">spine")[1])
+        for at in np.flatnonzero(spine & (rows["kind"] == "data"))
+    )
+    granted = Counter((f"h{source}", f"h{to}", str(path)) for source, _, to, path in grants)
+    beyond = [way for way in used if used[way] > granted[way]]
+    assert sum(used.values()) > 50
+    assert beyond == []
 
 
 def test_tshark_finds_nothing_wrong_without_the_dissector(run: Run) -> None:

@@ -34,6 +34,7 @@ HOW_TO_RECORD: Mapping[str, str] = {
     "operations": "add operations = true under [record]",
     "timeline": "add timeline = true under [record]",
     "packets": "add packets = {} under [record]",
+    "control_packets": "add packets = {} under [record] of a scenario with an [arbiter]",
     "links_series": 'add links = "1ms" under [record]',
     "flows_series": 'add flows = { every = "10us", slowest = 8 } under [record]',
     "classes_series": 'add classes = "10us" under [record]',

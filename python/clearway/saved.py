@@ -27,6 +27,7 @@ _TEXTS = frozenset(
         "role",
         "failed_links",
         "lost",
+        "contents",
     }
 )
 """The columns of a run's tables that are text; all others are numbers."""

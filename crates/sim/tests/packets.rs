@@ -2,6 +2,9 @@
 //!
 //! Star, 80 Gb/s, 1 us a link: a frame of 1000 B takes 100 ns, and an acknowledgement of 64 B 6.4 ns.
 
+use std::collections::BTreeSet;
+
+use clearway_proto::fastpass::fcp::Packet;
 use clearway_sim::check::load_text;
 
 use crate::experiment::{figure, floats, integers, run, run_on, summary, table, texts, Outcome};
@@ -251,11 +254,106 @@ fn a_record_that_names_nothing_that_is_there_is_refused() {
 
 #[test]
 fn the_limit_counts_in_the_estimate_of_memory() {
-    let of = |limit: u64| {
-        let text = two_flows(&format!("limit = {limit}"));
-        let loaded = load_text(&text, "x", std::path::Path::new("."), &[], None).expect("a good scenario");
+    let of = |text: &str| {
+        let loaded = load_text(text, "x", std::path::Path::new("."), &[], None).expect("a good scenario");
         clearway_sim::check::estimate_bytes(&loaded.scenario)
     };
-    let a_packet = (of(2_000_000) - of(1_000_000)) / 1_000_000;
-    assert!((200..1000).contains(&a_packet), "{a_packet} bytes a packet");
+    let a_packet = |scenario: fn(&str) -> String| {
+        (of(&scenario("limit = 2000000")) - of(&scenario("limit = 1000000"))) / 1_000_000
+    };
+    let (without, with) = (a_packet(two_flows), a_packet(timeslots));
+    assert!((200..1000).contains(&without), "{without} bytes a packet");
+    // A piece of a control packet is text of 128 digits, of which Python has four bytes each.
+    assert!((without + 700..without + 1500).contains(&with), "{with} bytes a packet");
+}
+
+/// Each of 19 hosts of two racks sends to each other, in timeslots of an arbiter at the twentieth.
+fn timeslots(record: &str) -> String {
+    format!(
+        "format = 1\nname = 'timeslots'\nduration = '5ms'\nstop_when_complete = true\n\
+         [network]\ntopology = 'leaf_spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 10\n\
+         [transport.t]\nprotocol = 'fastpass'\n[arbiter]\nat = 'h19'\n\
+         [[traffic]]\npattern = 'all_to_all'\nhosts = '0..19'\nbytes = '20kB'\n[record.packets]\n{record}\n"
+    )
+}
+
+/// The control packets of a run by row, decoded.
+fn control_packets(outcome: &Outcome) -> Vec<(usize, Packet)> {
+    let of_row = integers(outcome, "control_packets", "packet");
+    let pieces = texts(outcome, "control_packets", "contents");
+    let mut packets: Vec<(usize, String)> = Vec::new();
+    for (row, piece) in of_row.iter().zip(pieces) {
+        match packets.last_mut() {
+            Some((last, digits)) if *last == *row as usize => {
+                assert_eq!(digits.len() % 128, 0, "only the last piece has fewer than 64 bytes");
+                digits.push_str(piece);
+            }
+            _ => packets.push((*row as usize, piece.to_string())),
+        }
+    }
+    let byte = |two: &[u8]| u8::from_str_radix(std::str::from_utf8(two).expect("ASCII"), 16).expect("digits");
+    let decoded = |digits: &str| {
+        let bytes: Vec<u8> = digits.as_bytes().chunks(2).map(byte).collect();
+        Packet::decode(&bytes).expect("what an agent has sent")
+    };
+    packets.iter().map(|(row, digits)| (*row, decoded(digits))).collect()
+}
+
+#[test]
+fn control_packets_say_what_their_rows_and_the_endpoints_say() {
+    let outcome = run(&timeslots(""));
+    let (kinds, sizes) = (texts(&outcome, "packets", "kind"), integers(&outcome, "packets", "wire_bytes"));
+    let (link, lost) = (texts(&outcome, "packets", "link"), texts(&outcome, "packets", "lost"));
+    let packets = control_packets(&outcome);
+    let known = ["request", "allocation", "reset", "watchdog", "trial", "answer"];
+    assert_eq!(packets.len(), kinds.iter().filter(|kind| known.contains(kind)).count());
+    assert!(packets.len() > 100);
+    let mut granted = BTreeSet::new();
+    for (row, packet) in packets {
+        assert_eq!(u64::from(packet.wire_bytes()), sizes[row]);
+        match packet {
+            Packet::Request(request) => {
+                assert_eq!(kinds[row], "request");
+                assert!(request.source < 19);
+            }
+            Packet::Allocation(allocation) => {
+                assert_eq!(kinds[row], "allocation");
+                let arrives = link[row].ends_with(&format!(">h{}", allocation.to)) && lost[row].is_empty();
+                let of = |grant: clearway_proto::fastpass::fcp::Grant| (allocation.to, grant.slot);
+                granted.extend(allocation.grants().filter(|_| arrives).map(of));
+            }
+            Packet::Reset(_) => assert_eq!(kinds[row], "reset"),
+            other => panic!("one arbiter and no fault, and yet {other:?}"),
+        }
+    }
+    let slots: u64 = integers(&outcome, "endpoints", "slots_granted").iter().sum();
+    assert_eq!((granted.len() as u64, slots > 1000), (slots, true));
+}
+
+#[test]
+fn a_control_packet_counts_to_the_limit_once_for_each_64_bytes() {
+    let whole = run(&timeslots(""));
+    let pieces = integers(&whole, "control_packets", "packet");
+    let weights: Vec<u64> = (0..texts(&whole, "packets", "kind").len() as u64)
+        .map(|row| pieces.iter().filter(|piece| **piece == row).count().max(1) as u64)
+        .collect();
+    let heavy =
+        weights.iter().position(|weight| *weight > 1).expect("a control packet of more than 64 bytes");
+    // As many as come before it, and one piece of it, which is not enough.
+    let limit: u64 = weights[..heavy].iter().sum::<u64>() + 1;
+    for (limit, kept) in [(limit - 1, heavy), (limit, heavy), (limit + 1, heavy + 1)] {
+        for threads in [1, 2] {
+            let cut = run_on(&timeslots(&format!("limit = {limit}")), None, threads);
+            assert_eq!(figure(&cut, "packets"), kept as f64, "limit {limit}");
+            let last = integers(&cut, "control_packets", "packet").iter().max();
+            assert_eq!(last, pieces.iter().filter(|row| **row < kept as u64).max());
+        }
+    }
+}
+
+#[test]
+fn a_run_without_an_arbiter_has_no_table_of_control_packets() {
+    let has = |text: &str| run(text).tables.iter().any(|table| table.name == "control_packets");
+    assert!(!has(&two_flows("")));
+    assert!(has(&timeslots("flows = 0")), "empty, as control packets are of no flow");
 }

@@ -1,4 +1,4 @@
-"""Packets as bytes: Ethernet, IPv4, UDP and the simulator's header, and PFC frames.
+"""Packets as bytes: Ethernet, IPv4, UDP and the simulator's header; control packets of Fastpass; PFC frames.
 
 The header has 36 bytes and the layout of Swift's (`crates/proto/src/swift/header.rs`); of every transport
 the same. Numbers are in network byte order.
@@ -19,6 +19,8 @@ the same. Numbers are in network byte order.
 A frame comes from the link's beginning and goes to its end by its Ethernet addresses, 02:00 and the node's
 number, and between the packet's two ends by its IPv4 addresses, 10.0.0.1 for node 0 and so on. The class is
 in DSCP as a class selector, ECN is as simulated, and each link takes one from a TTL of 64.
+
+Behind the IPv4 header of a control packet is FCP (`crates/proto/src/fastpass/fcp/header/mod.rs`).
 """
 
 from __future__ import annotations
@@ -39,15 +41,9 @@ _KINDS = (
     "credit",
     "probe",
     "echo",
-    "request",
-    "allocation",
-    "reset",
-    "watchdog",
-    "trial",
-    "answer",
 )
 KINDS: Mapping[str, int] = {name: number for number, name in enumerate(_KINDS, 1)}
-"""The numbers of what a frame may be."""
+"""The numbers of what a frame with the simulator's header may be."""
 REASONS: Mapping[str, int] = {
     name: number for number, name in enumerate(("no room", "on the link", "dead", "no way", "at the host"), 1)
 }
@@ -59,8 +55,8 @@ FIRST_SENDER = 49152
 _SENDERS = 10_000  # ports of these, which flows share from there on
 
 ETHERNET = 14
-IP_AND_MORE = 20 + 8 + 36
-CAPTURED = ETHERNET + IP_AND_MORE
+IP = 20
+CAPTURED = ETHERNET + IP + 8 + 36
 """Bytes of a frame's headers, of which the file has all."""
 PFC_BYTES = 60
 """Bytes of a PFC frame without its check sequence."""
@@ -71,23 +67,28 @@ _VERSION = 0x10
 _TTL = 64
 _DO_NOT_FRAGMENT = 0x4000
 _UDP = 17
+_FCP = 222  # as authors' release of Fastpass has it
 
 _MAC = [("mac", ">u2"), ("node", ">u4")]
+_INTERNET = [
+    ("to", _MAC),
+    ("from", _MAC),
+    ("type", ">u2"),
+    ("ip", "u1"),
+    ("tos", "u1"),
+    ("length", ">u2"),
+    ("id", ">u2"),
+    ("fragment", ">u2"),
+    ("ttl", "u1"),
+    ("protocol", "u1"),
+    ("checksum", ">u2"),
+    ("source", ">u4"),
+    ("destination", ">u4"),
+]
+INTERNET = np.dtype(_INTERNET)
 HEADERS = np.dtype(
     [
-        ("to", _MAC),
-        ("from", _MAC),
-        ("type", ">u2"),
-        ("ip", "u1"),
-        ("tos", "u1"),
-        ("length", ">u2"),
-        ("id", ">u2"),
-        ("fragment", ">u2"),
-        ("ttl", "u1"),
-        ("protocol", "u1"),
-        ("checksum", ">u2"),
-        ("source", ">u4"),
-        ("destination", ">u4"),
+        *_INTERNET,
         ("source_port", ">u2"),
         ("destination_port", ">u2"),
         ("udp_length", ">u2"),
@@ -115,40 +116,31 @@ PFC = np.dtype(
         ("rest", "u1", (26,)),
     ]
 )
-assert (HEADERS.itemsize, PFC.itemsize) == (CAPTURED, PFC_BYTES)
+assert (INTERNET.itemsize, HEADERS.itemsize, PFC.itemsize) == (ETHERNET + IP, CAPTURED, PFC_BYTES)
 
 
-def lengths(record: PacketRecord, chosen: Integers) -> Integers:
+def lengths(record: PacketRecord, chosen: Integers, least: Integers | int = CAPTURED) -> Integers:
     """Return the bytes of these frames without check sequence, preamble and gap.
 
     A frame that is simulated as smaller than its headers has the size of these.
     """
-    whole = record.rows["wire_bytes"][chosen].astype(np.int64) - record.framing
-    return ETHERNET + np.maximum(whole, IP_AND_MORE)
+    whole = ETHERNET + record.rows["wire_bytes"][chosen].astype(np.int64) - record.framing
+    longest: Integers = np.maximum(whole, least)
+    return longest
 
 
 def headers(record: PacketRecord, chosen: Integers) -> NDArray[np.void]:
-    """Return the headers of these packets, none of which is a PAUSE."""
+    """Return the headers of these packets, none of which is a PAUSE or a control packet of Fastpass."""
     of = {name: record.rows[name][chosen] for name in record.rows}
     made = np.zeros(len(chosen), HEADERS)
-    _address(record, chosen, made)
     kind = np.array([KINDS[name] for name in of["kind"].tolist()], np.uint8)
     answers = np.isin(of["kind"], ("ack", "nack", "cnp", "credit", "echo"))
     flow = np.where(np.isnan(of["flow"]), 0, of["flow"]).astype(np.int64)
     length = lengths(record, chosen) - ETHERNET
     # A frame that is longer than IPv4 can say has 0 there, as of cards that cut packets up themselves.
     said = np.where(length > _MOST, 0, length)
-    made["type"] = 0x0800
-    made["ip"] = 0x45
-    made["tos"] = (record.classes()[chosen] & 7) << 5 | of["ecn"].astype(np.int64)
-    made["length"] = said
-    made["fragment"] = _DO_NOT_FRAGMENT
-    crossed = of["hops"].astype(np.int64) - np.where(of["lost"] == "", 1, 0)
-    made["ttl"] = np.maximum(_TTL - crossed, 1)
-    made["protocol"] = _UDP
-    made["source"] = _ip(record.nodes_of("from")[chosen])
-    made["destination"] = _ip(record.nodes_of("to")[chosen])
-    made["checksum"] = _checksum(made)
+    _address(record, chosen, made)
+    _internet(record, chosen, made, said, _UDP)
     sender = FIRST_SENDER + flow % _SENDERS
     made["source_port"] = np.where(answers, PORT, sender)
     made["destination_port"] = np.where(answers, sender, PORT)
@@ -164,6 +156,17 @@ def headers(record: PacketRecord, chosen: Integers) -> NDArray[np.void]:
     made["sack"] = of["sack"]
     made["remote"] = of["remote_queuing_us"]
     return made
+
+
+def control(record: PacketRecord, chosen: Integers) -> list[bytes]:
+    """Return these control packets of Fastpass without padding; the headers, where a run has no more."""
+    contents = [record.control.get(at, b"") for at in chosen.tolist()]
+    made = np.zeros(len(chosen), INTERNET)
+    _address(record, chosen, made)
+    size = IP + np.array([len(content) for content in contents], np.int64)
+    unknown = lengths(record, chosen, ETHERNET + IP) - ETHERNET
+    _internet(record, chosen, made, np.where(size > IP, size, unknown), _FCP)
+    return [head.tobytes() + content for head, content in zip(made, contents, strict=True)]
 
 
 def pauses(record: PacketRecord, chosen: Integers) -> NDArray[np.void]:
@@ -189,6 +192,24 @@ def _covering(held: int, rate: int) -> int:
     return -(-bits // _PAUSE_QUANTUM_BITS)
 
 
+def _internet(
+    record: PacketRecord, chosen: Integers, made: NDArray[np.void], length: Integers, protocol: int
+) -> None:
+    """Write the IPv4 headers of packets that have this many bytes with these."""
+    of = {name: record.rows[name][chosen] for name in ("hops", "lost", "ecn")}
+    made["type"] = 0x0800
+    made["ip"] = 0x45
+    made["tos"] = (record.classes()[chosen] & 7) << 5 | of["ecn"].astype(np.int64)
+    made["length"] = length
+    made["fragment"] = _DO_NOT_FRAGMENT
+    crossed = of["hops"].astype(np.int64) - np.where(of["lost"] == "", 1, 0)
+    made["ttl"] = np.maximum(_TTL - crossed, 1)
+    made["protocol"] = protocol
+    made["source"] = _ip(record.nodes_of("from")[chosen])
+    made["destination"] = _ip(record.nodes_of("to")[chosen])
+    made["checksum"] = _checksum(made)
+
+
 def _address(record: PacketRecord, chosen: Integers, made: NDArray[np.void]) -> None:
     """Write the addresses of the two ends of each link."""
     link = record.link[chosen]
@@ -203,7 +224,7 @@ def _ip(nodes: Integers) -> Integers:
 
 def _checksum(made: NDArray[np.void]) -> Integers:
     """Return the checksums of IPv4 headers in which theirs are still 0 (RFC 1071)."""
-    raw = made.view(np.uint8).reshape(len(made), CAPTURED)[:, ETHERNET : ETHERNET + 20]
+    raw = made.view(np.uint8).reshape(len(made), made.itemsize)[:, ETHERNET : ETHERNET + IP]
     words = np.ascontiguousarray(raw).view(">u2").astype(np.int64)
     sums: Integers = words.sum(axis=1)
     for _ in range(2):

@@ -44,34 +44,49 @@ def _blocks(record: PacketRecord, version: str) -> Iterator[bytes]:
     if len(used):
         yield _names(record.nodes)
     interface = np.searchsorted(used, record.link)
-    is_pause = record.is_pause
+    makers = np.where(record.is_pause, 1, np.where(record.is_control, 2, 0))
     for start in range(0, len(record.link), _AT_A_TIME):
         chosen = np.arange(start, min(start + _AT_A_TIME, len(record.link)))
-        yield from _packets(record, chosen, interface[chosen], is_pause[chosen])
+        yield from _packets(record, chosen, interface, makers[chosen])
 
 
 def _packets(
-    record: PacketRecord, chosen: Integers, interface: Integers, is_pause: NDArray[np.bool_]
+    record: PacketRecord, chosen: Integers, interface: Integers, makers: NDArray[np.int64]
 ) -> Iterator[bytes]:
-    """Yield the blocks of these packets in their order."""
-    time = record.rows["time_ps"][chosen]
-    others = chosen[~is_pause]
-    made = {
-        False: _enhanced(
-            frames.headers(record, others),
-            frames.lengths(record, others),
-            time[~is_pause],
-            interface[~is_pause],
-        ),
-        True: _enhanced(
-            frames.pauses(record, chosen[is_pause]),
-            np.full(int(is_pause.sum()), frames.PFC_BYTES, np.int64),
-            time[is_pause],
-            interface[is_pause],
-        ),
-    }
-    for pauses, run in groupby(is_pause.tolist()):
-        yield b"".join(islice(made[pauses], len(list(run))))
+    """Yield the blocks of these packets in their order, each made by that of `_MAKERS` with its number."""
+    made = []
+    for number, maker in enumerate(_MAKERS):
+        of = chosen[makers == number]
+        made.append(maker(record, of, interface[of]))
+    for number, run in groupby(makers.tolist()):
+        yield b"".join(islice(made[number], len(list(run))))
+
+
+def _simulated(record: PacketRecord, chosen: Integers, interface: Integers) -> Iterator[bytes]:
+    """Yield the blocks of packets with the simulator's header."""
+    data, length = frames.headers(record, chosen), frames.lengths(record, chosen)
+    return _enhanced(data, length, record.rows["time_ps"][chosen], interface)
+
+
+def _pauses(record: PacketRecord, chosen: Integers, interface: Integers) -> Iterator[bytes]:
+    """Yield the blocks of PAUSEs and RESUMEs."""
+    length = np.full(len(chosen), frames.PFC_BYTES, np.int64)
+    return _enhanced(frames.pauses(record, chosen), length, record.rows["time_ps"][chosen], interface)
+
+
+def _control(record: PacketRecord, chosen: Integers, interface: Integers) -> Iterator[bytes]:
+    """Yield the blocks of control packets of Fastpass, with the reason as a comment where one was lost."""
+    data = frames.control(record, chosen)
+    length = frames.lengths(record, chosen, np.array([len(one) for one in data], np.int64))
+    time, lost = record.rows["time_ps"][chosen], record.rows["lost"][chosen]
+    of = (data, length.tolist(), time.tolist(), interface.tolist(), lost.tolist())
+    for content, size, at, place, why in zip(*of, strict=True):
+        fixed = struct.pack("<5I", place, at >> 32, at & 0xFFFFFFFF, len(content), size)
+        options = _option(_COMMENT, f"LOST ({why})".encode()) + _option(0, b"") if why else b""
+        yield _block(_PACKET, fixed + content + b"\0" * (-len(content) % 4) + options)
+
+
+_MAKERS = (_simulated, _pauses, _control)
 
 
 def _enhanced(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from clearway.documents import quantity
 from clearway.runs import Run
 
 Integers = NDArray[np.int64]
+CONTROL = ("request", "allocation", "reset", "watchdog", "trial", "answer")
+"""The kinds of Fastpass's control packets."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,20 @@ class PacketRecord:
     """The delay of each link in picoseconds."""
     framing: int
     """Bytes that a link adds to a frame."""
+    control: Mapping[int, bytes]
+    """The bytes of Fastpass's control packets behind their IP headers, by row."""
 
     @property
     def is_pause(self) -> NDArray[np.bool_]:
         """Tell of each packet whether it is a PAUSE or a RESUME."""
         kind = self.rows["kind"]
         return np.isin(kind, ("pause", "resume"))
+
+    @property
+    def is_control(self) -> NDArray[np.bool_]:
+        """Tell of each packet whether it is a control packet of Fastpass."""
+        kind = self.rows["kind"]
+        return np.isin(kind, CONTROL)
 
     def nodes_of(self, column: str) -> Integers:
         """Return for each packet the number of a node that is named in a column."""
@@ -81,7 +92,19 @@ def packet_record(run: Run) -> PacketRecord:
         rates=np.rint(links["rate_gbps"] * 1e9).astype(np.int64),
         delays=np.rint(links["delay_us"] * 1e6).astype(np.int64),
         framing=int(framing.value) if framing else 0,
+        control=_control(run),
     )
+
+
+def _control(run: Run) -> dict[int, bytes]:
+    """Return the bytes of control packets by row; none of a run before these were kept."""
+    if "control_packets" not in run.tables:
+        return {}
+    pieces = run.table("control_packets")
+    contents: dict[int, bytes] = {}
+    for packet, digits in zip(pieces["packet"].tolist(), pieces["contents"].tolist(), strict=True):
+        contents[packet] = contents.get(packet, b"") + bytes.fromhex(digits)
+    return contents
 
 
 def numbers(texts: NDArray[np.str_], names: list[str]) -> Integers:

@@ -128,7 +128,7 @@ impl<'a> Observer<'a> {
         tables.extend(pauses::deadlock(&measured));
         tables.extend(self.samples.into_tables(&measured));
         let packets = packets::record(&measured);
-        tables.extend(packets.as_ref().map(|packets| packets.table(&measured)));
+        tables.extend(packets.iter().flat_map(|packets| packets.tables(&measured)));
         Outcome {
             digest: digest(simulation).to_string(),
             packet_hops: simulation.packet_hops(),
@@ -161,7 +161,9 @@ pub fn definitions() -> Vec<Definition> {
         pauses::Pauses::DEFINITION,
         pauses::Deadlock::DEFINITION,
     ];
-    let samples = samples::DEFINITIONS.into_iter().chain([packets::PacketTable::DEFINITION]);
+    let samples = samples::DEFINITIONS
+        .into_iter()
+        .chain([packets::PacketTable::DEFINITION, packets::ControlTable::DEFINITION]);
     always.into_iter().chain(others).chain(samples).collect()
 }
 

@@ -7,7 +7,7 @@ use super::outcome::{Column, Table, Value};
 use super::texts::Texts;
 use crate::engine::event::Meta;
 use crate::model::Scenario;
-use crate::simulation::capture::{FrameKind, FrameRow, FRAME_KINDS};
+use crate::simulation::capture::{FrameKind, FrameRow, FRAME_KINDS, PIECE_BYTES};
 use crate::simulation::footprint::packet_bytes;
 use crate::simulation::loss::Reason;
 use crate::simulation::PacketRecord;
@@ -18,12 +18,17 @@ const NOT_ECT: u64 = 0;
 const ECT_0: u64 = 2;
 const CE: u64 = 3;
 
-/// Returns the memory in bytes for a row of the table, and for what it is made of.
+/// Returns the memory in bytes for a row of the table, and for what it is made of; and for one of the table of control packets, where there may be such.
 pub fn packet_row_bytes(scenario: &Scenario) -> f64 {
     let shape = shape::of(&scenario.network.topology);
     let texts = ["allocation".len(), REASONS[1].len(), shape.longest_name(), shape.longest_name()];
-    let raw = packet_bytes(shape.hosts() as usize);
-    raw + NUMBER * 15.0
+    let has_arbiter = scenario.arbiters.is_some();
+    let raw = packet_bytes(shape.hosts() as usize, has_arbiter);
+    // Hexadecimal digits, as the simulator and as the Python package hold them.
+    let piece = NUMBER + size_of::<String>() as f64 + 2.0 * PIECE_BYTES as f64 + text_bytes(2 * PIECE_BYTES);
+    let control = if has_arbiter { piece } else { 0.0 };
+    raw + control
+        + NUMBER * 15.0
         + link_text_bytes(&*shape)
         + class_text_bytes(scenario)
         + texts.into_iter().map(text_bytes).sum::<f64>()
@@ -34,7 +39,7 @@ const REASONS: [&str; 6] = ["", "no room", "on the link", "dead", "no way", "at 
 
 table! {
     /// A row for each frame that crossed a link in the time and on the links of `[record.packets]`, and for each that was
-    /// lost, by time and then by link. No such table without that one. It ends with the row of its `limit`; the summary then has
+    /// lost, by time and then by link. No such table without that one. It ends where its `limit` is reached; the summary then has
     /// `packets_until_us`.
     PacketTable as "packets" {
         /// The instant at which the frame's last bit arrived at the end of the link, in picoseconds. A PAUSE or RESUME has that at
@@ -91,6 +96,17 @@ table! {
     }
 }
 
+table! {
+    /// A row for each control packet of Fastpass in the table `packets`, in its order, and a further one for each further 64 bytes that such a
+    /// packet has. No such table without an `[arbiter]` and `[record.packets]`.
+    ControlTable as "control_packets" {
+        /// The row of the packet in the table `packets`, from 0 on.
+        packet: Nothing,
+        /// At most 64 bytes of the packet behind its IPv4 header, in hexadecimal: those of FCP, the Fastpass control protocol.
+        contents: Nothing,
+    }
+}
+
 /// The packets of a run.
 pub(super) struct Recorded(PacketRecord);
 
@@ -111,8 +127,24 @@ impl Recorded {
         figures
     }
 
+    /// Makes the tables of the packets, and of what control packets hold.
+    pub(super) fn tables(&self, measured: &Measured) -> Vec<Table> {
+        let control = measured.scenario.arbiters.is_some().then(|| self.control_table());
+        [self.table(measured)].into_iter().chain(control).collect()
+    }
+
+    fn control_table(&self) -> Table {
+        let pieces =
+            || (0..).zip(&self.0.rows).flat_map(|(at, row)| row.pieces().map(move |piece| (at, piece)));
+        ControlTable {
+            packet: Column::Integers(pieces().map(|(at, _)| at).collect()),
+            contents: Column::Texts(pieces().map(|(_, piece)| hexadecimal(piece)).collect()),
+        }
+        .table()
+    }
+
     /// Makes the table of the packets.
-    pub(super) fn table(&self, measured: &Measured) -> Table {
+    fn table(&self, measured: &Measured) -> Table {
         let (simulation, rows) = (measured.simulation, &self.0.rows);
         let graph = simulation.graph();
         let integers = |value: &dyn Fn(&FrameRow) -> u64| Column::Integers(rows.iter().map(value).collect());
@@ -150,6 +182,11 @@ impl Recorded {
         }
         .table()
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |four: u8| char::from_digit(u32::from(four), 16).expect("four bits are a digit");
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn flag(row: &FrameRow, flags: u32) -> u64 {

@@ -35,7 +35,7 @@ pub(crate) fn read(r: &mut Section, names: Option<&Names>) -> Option<Packets> {
     let instant = || Span::ZERO..=Span::from_secs(1000);
     let from = r.get(&Key::new("from", "When the record begins.", instant()).or(Span::ZERO));
     let until = r.optional(&Key::new("until", "When the record ends.", instant()), "the end of the run");
-    let doc = "The most packets that are recorded. With one more the record ends, and the run says so.";
+    let doc = "The most packets that are recorded, of which a control packet counts as one for each 64 bytes. With one more the record ends, and the run says so.";
     let limit = r.get(&Key::new("limit", doc, 1..=MOST).or(1_000_000));
     if let Some(until) = until.filter(|until| r.sound() && *until <= from) {
         r.conflict("until", format!("{} is not after from, {}", until.shown(), from.shown()));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clearway_proto::fastpass::fcp::header::MAX_BYTES;
 use clearway_proto::fastpass::fcp::Packet;
 use clearway_proto::transport::Ack;
 
@@ -73,8 +74,11 @@ pub const FRAME_KINDS: [&str; 16] = [
 ];
 const _: () = assert!(FRAME_KINDS.len() == FrameKind::Resume as usize + 1);
 
+/// Bytes of a control packet that are kept in a piece, each of which counts as a row to the limit.
+pub const PIECE_BYTES: usize = 64;
+
 /// A frame at a link, as it is written down while the run goes on. Rows are ordered by time, then link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameRow {
     /// The instant at which its last bit arrived at the link's end, in picoseconds; of a PAUSE that at which it took effect, and of
     /// a lost frame that of the loss.
@@ -102,12 +106,24 @@ pub struct FrameRow {
     pub stamp: u64,
     /// Size, hops and flags.
     pub meta: u32,
+    /// The bytes of a control packet of Fastpass, as they are on the wire behind its IP header; none of other frames.
+    pub control: Box<[u8]>,
 }
 
 impl FrameRow {
     /// Size, hops and flags.
     pub fn meta(&self) -> Meta {
         Meta(self.meta)
+    }
+
+    /// Returns the pieces of a control packet.
+    pub fn pieces(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.control.chunks(PIECE_BYTES)
+    }
+
+    /// Returns for how many rows this one counts to the limit: one, and one more for each piece but the first.
+    pub(super) fn weight(&self) -> u64 {
+        self.pieces().len().max(1) as u64
     }
 }
 
@@ -148,6 +164,8 @@ pub struct Capture {
     wanted: Arc<Wanted>,
     /// The rows, in the order of their windows.
     pub(super) rows: Vec<FrameRow>,
+    /// The sum of their weights.
+    weight: u64,
     /// The limit was reached in an earlier window.
     is_full: bool,
     /// A frame has no row, as the limit was reached.
@@ -156,12 +174,12 @@ pub struct Capture {
 
 impl Capture {
     pub(super) fn new(wanted: Arc<Wanted>) -> Capture {
-        Capture { wanted, rows: Vec::new(), is_full: false, misses_some: false }
+        Capture { wanted, rows: Vec::new(), weight: 0, is_full: false, misses_some: false }
     }
 
     /// A window begins. What happens in it comes after all that has a row.
     pub(super) fn begin_window(&mut self) {
-        self.is_full = self.rows.len() as u64 >= self.wanted.packets.limit;
+        self.is_full = self.weight >= self.wanted.packets.limit;
     }
 
     /// A frame arrives at a node.
@@ -186,7 +204,7 @@ impl Capture {
         if !self.wanted.holds(time, link, conversation) {
             return;
         }
-        let Told { kind, seq, cumulative, sack, remote_queuing_us } =
+        let Told { kind, seq, cumulative, sack, remote_queuing_us, control } =
             told(plan, frame, conversation, parcels);
         self.add(FrameRow {
             time,
@@ -201,6 +219,7 @@ impl Capture {
             sack,
             stamp: frame.stamp,
             meta: frame.meta.0,
+            control,
         });
     }
 
@@ -223,6 +242,7 @@ impl Capture {
             sack: 0,
             stamp: event.stamp,
             meta: Meta::new(PAUSE_BYTES, 0).crossed().0,
+            control: Box::default(),
         });
     }
 
@@ -230,6 +250,7 @@ impl Capture {
         if self.is_full {
             self.misses_some = true;
         } else {
+            self.weight += row.weight();
             self.rows.push(row);
         }
     }
@@ -242,17 +263,18 @@ struct Told {
     cumulative: u32,
     sack: u64,
     remote_queuing_us: u32,
+    control: Box<[u8]>,
 }
 
 impl Told {
     fn only(kind: FrameKind, seq: u32) -> Told {
-        Told { kind, seq, cumulative: 0, sack: 0, remote_queuing_us: 0 }
+        Told { kind, seq, cumulative: 0, sack: 0, remote_queuing_us: 0, control: Box::default() }
     }
 
     fn ack(ack: &Ack) -> Told {
         let kind = if ack.is_notification() { FrameKind::Cnp } else { FrameKind::Ack };
         let Ack { seq, cumulative, sack, remote_queuing_us, .. } = *ack;
-        Told { kind, seq, cumulative, sack, remote_queuing_us }
+        Told { cumulative, sack, remote_queuing_us, ..Told::only(kind, seq) }
     }
 }
 
@@ -271,7 +293,9 @@ fn told(plan: &Plan, frame: &Frame, conversation: u32, parcels: &Parcels) -> Tol
     }
     let said = match parcels.at(frame.seq()) {
         Parcel::Ack(ack) => return Told::ack(ack),
-        Parcel::Control(packet) => return Told::only(kind_of_control(packet), 0),
+        Parcel::Control(packet) => {
+            return Told { control: bytes_of_control(packet), ..Told::only(kind_of_control(packet), 0) };
+        }
         Parcel::Nack(nack) => {
             let remote_queuing_us = nack.remote_queuing_us;
             return Told { remote_queuing_us, ..Told::only(FrameKind::Nack, nack.seq) };
@@ -288,6 +312,12 @@ fn told(plan: &Plan, frame: &Frame, conversation: u32, parcels: &Parcels) -> Tol
         Said::Seq(seq) => Told::only(of_data, *seq),
         Said::Ack(ack) => Told::ack(ack),
     }
+}
+
+fn bytes_of_control(packet: &Packet) -> Box<[u8]> {
+    let mut buffer = [0; MAX_BYTES];
+    let length = packet.encode(&mut buffer).expect("agents send what can be written");
+    buffer[..length].into()
 }
 
 fn kind_of_control(packet: &Packet) -> FrameKind {

@@ -30,13 +30,18 @@ impl Simulation {
         }
     }
 
-    /// Returns the packets that were recorded, at most `limit`: the first by time, and then by link.
+    /// Returns the packets that were recorded, the first by time, and then by link, that do not weigh more than `limit`.
     pub fn packet_record(&self, limit: u64) -> PacketRecord {
         let captures = || self.notes().filter_map(|notes| notes.capture.as_ref());
-        let mut rows: Vec<FrameRow> = captures().flat_map(|capture| &capture.rows).copied().collect();
+        let mut rows: Vec<FrameRow> = captures().flat_map(|capture| &capture.rows).cloned().collect();
         rows.sort_unstable();
-        let is_cut = rows.len() as u64 > limit || captures().any(|capture| capture.misses_some);
-        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        let mut weight = 0;
+        let first_too_many = rows.iter().position(|row| {
+            weight += row.weight();
+            weight > limit
+        });
+        let is_cut = first_too_many.is_some() || captures().any(|capture| capture.misses_some);
+        rows.truncate(first_too_many.unwrap_or(rows.len()));
         PacketRecord { rows, is_cut }
     }
 

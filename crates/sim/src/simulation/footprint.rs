@@ -6,7 +6,7 @@ use clearway_proto::baseline::uec::nscc::Nscc;
 use clearway_proto::transport::Path;
 use clearway_proto::units::{Bytes, Rate, Time};
 
-use super::capture::FrameRow;
+use super::capture::{FrameRow, PIECE_BYTES};
 use super::counters::TransportCounters;
 use super::domain_index::DomainIndex;
 use super::operations::{Channel, Initiator, OperationRecord};
@@ -33,10 +33,12 @@ use clearway_proto::pfc::hold::Hold;
 pub const HOSTS_A_THREAD: usize = 256;
 
 /// Memory in bytes for a packet that is recorded in a network of this many hosts, while the run goes on and when its threads' rows
-/// are put together: each thread may have as many as all have in the end, and a vector that grows twice the room.
-pub fn packet_bytes(hosts: usize) -> f64 {
+/// are put together: each thread may have as many as all have in the end, and a vector that grows twice the room. A control packet has
+/// a piece of its bytes beside.
+pub fn packet_bytes(hosts: usize, has_arbiter: bool) -> f64 {
     let threads = (hosts / HOSTS_A_THREAD).max(1);
-    (size_of::<FrameRow>() * (2 * threads + 1)) as f64
+    let piece = if has_arbiter { BLOCK + PIECE_BYTES } else { 0 };
+    (size_of::<FrameRow>() * (2 * threads + 1) + piece * (threads + 1)) as f64
 }
 
 /// Memory in bytes for a pending event: its slot, its entry in the calendar, and its place in a window that is sorted.
