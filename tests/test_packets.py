@@ -59,8 +59,9 @@ WIDE: dict[str, Any] = {
     "network": {"topology": "leaf_spine", "leaves": 2, "spines": 20, "hosts_per_leaf": 20},
     "traffic": [{"pattern": "all_to_all", "transport": "bulk", "hosts": "14..26", "bytes": "12kB"}],
     "arbiter": {"at": "h39"},
+    "fault": [{"kind": "loss", "link": "h14-tor0", "probability": 0.2}],
 }
-"""Has an arbiter, and paths that take a byte each."""
+"""Has an arbiter, paths that take a byte each, and a link that loses control packets."""
 ALL = {"incast": INCAST, "paused": PAUSED, "trimmed": TRIMMED, "timeslots": TIMESLOTS, "wide": WIDE}
 
 
@@ -82,6 +83,7 @@ class Packet(NamedTuple):
     time: int
     length: int
     data: bytes
+    comment: str
 
 
 class Capture(NamedTuple):
@@ -125,9 +127,11 @@ def read(path: Path) -> Capture:
         else:
             assert kind == 6
             place, high, low, captured, length = struct.unpack_from("<IIIII", body)
-            assert len(body) == 20 + captured + -captured % 4
+            end = 20 + captured + -captured % 4
+            assert len(body) >= end
+            said_of_it = dict(options(body[end:])).get(1, b"").decode()
             link, rate = interfaces[place]
-            packets.append(Packet(link, rate, high << 32 | low, length, body[20 : 20 + captured]))
+            packets.append(Packet(link, rate, high << 32 | low, length, body[20 : 20 + captured], said_of_it))
         at += total
     assert at == len(raw)
     return Capture(comment, names, packets)
@@ -150,6 +154,7 @@ def test_a_capture_says_what_the_table_says(run: Run) -> None:
         row = {name: values[at] for name, values in rows.items()}
         assert (packet.link, packet.time) == (row["link"], row["time_ps"])
         assert packet.rate == round(rates[packet.link] * 1e9)
+        assert row["kind"] in CONTROL or packet.comment == ""
         if row["kind"] in ("pause", "resume"):
             check_pause(run, packet, row)
         elif row["kind"] in CONTROL:
@@ -189,6 +194,7 @@ def check_datagram(packet: Packet, row: dict[str, Any], names: dict[bytes, str])
 def check_control(packet: Packet, row: dict[str, Any], names: dict[bytes, str]) -> None:
     ip, said = packet.data[14:34], packet.data[34:]
     assert packet.length == row["wire_bytes"] - 24
+    assert packet.comment == (f"LOST ({row['lost']})" if row["lost"] else "")
     assert (packet.data[12:14], ip[0], ip[9], checksum(ip)) == (b"\x08\x00", 0x45, 222, 0xFFFF)
     # What is missing pads the frame to Ethernet's shortest, 60 bytes without its check sequence.
     assert struct.unpack(">H", ip[2:4])[0] == 20 + len(said)
@@ -224,12 +230,18 @@ def test_each_scenario_has_what_it_is_for(run: Run) -> None:
         assert kinds == {"data", "ack", "pause", "resume"}
     elif run.scenario.get("arbiter"):
         assert kinds >= {"data", "ack", "request", "allocation"}
+        control = np.isin(run.table("packets")["kind"], CONTROL)
+        assert bool((lost[control] == "on the link").any()) == ("fault" in run.scenario)
     elif run.scenario.get("probe"):
         assert kinds >= {"data", "ack", "header", "nack", "credit", "probe", "echo"}
     else:
         assert kinds == {"data", "ack"}
         assert ecn == {0, 2, 3}
         assert int((lost != "").sum()) == run.summary["drops"] > 0
+
+
+SAID = "_ws.expert.severity > 0x00100000"
+"""What an expert of Wireshark's says, but for the comments in a file, of which one says that there is one."""
 
 
 def tshark(*arguments: object) -> str:
@@ -250,7 +262,7 @@ def test_tshark_reads_the_same_with_the_dissector(run: Run, clearway: Clearway) 
     script = ("-X", "lua_script:clearway.lua", "-r", "there.pcapng")
     checked = ("-o", "ip.check_checksum:TRUE")
     # No expert of Wireshark's has anything to say: nothing is malformed, no checksum is wrong.
-    assert tshark(*script, *checked, "-Y", "_ws.expert || ip.checksum.status == Bad") == ""
+    assert tshark(*script, *checked, "-Y", f"{SAID} || ip.checksum.status == Bad") == ""
     rows = run.table("packets")
     names = ("clearway.flow", "clearway.seq", "clearway.kind", "clearway.sent", "frame.interface_name")
     fields = [word for name in names for word in ("-e", name)]
@@ -286,7 +298,7 @@ def test_grants_that_tshark_reads_are_the_timeslots_in_which_packets_left(
     fields = [word for name in names for word in ("-e", f"fastpass.{name}")]
     leaves = re.compile(r"tor\d+>(h\d+)")
     told = tshark(
-        *("-X", "lua_script:clearway.lua", "-r", "there.pcapng", "-Y", "fastpass.grant"),
+        *("-X", "lua_script:clearway.lua", "-r", "there.pcapng", "-Y", "fastpass.grant && !frame.comment"),
         *("-T", "fields", "-e", "frame.interface_name", *fields),
     )
     grants = []
@@ -318,7 +330,7 @@ def test_grants_that_tshark_reads_are_the_timeslots_in_which_packets_left(
 
 def test_tshark_finds_nothing_wrong_without_the_dissector(run: Run) -> None:
     rows = run.table("packets")
-    assert tshark("-r", "there.pcapng", "-Y", "_ws.expert") == ""
+    assert tshark("-r", "there.pcapng", "-Y", SAID) == ""
     told = tshark(
         "-r", "there.pcapng", "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"
     ).splitlines()
