@@ -138,3 +138,31 @@ fn a_replay_that_no_page_could_hold_is_refused_and_a_large_one_warned_of() {
     let empty = said(&lasting("1s", "replay = '1us'\nreplay_from = '2us'\nreplay_until = '1us'"));
     assert!(empty.contains("found 1us, expected more than replay_from, 2us"), "{empty}");
 }
+
+/// Returns four hosts of a star that send to a fifth in timeslots; a small write of each every 50 us, and one long flow.
+fn slotted(record: &str) -> String {
+    format!(
+        "format = 1\nname = 'slotted'\nduration = '2ms'\n[network]\ntopology = 'star'\nhosts = 6\nrate = '10Gbps'\n\
+         delay = '1us'\nmtu = '1448B'\n[transport.t]\nprotocol = 'fastpass'\nheader = '52B'\n[arbiter]\nat = 'h5'\n\
+         [[traffic]]\npattern = 'incast'\nfrom = '0..4'\nto = 4\nbytes = '300kB'\nstart = '100us'\n[record]\n{record}\n"
+    )
+}
+
+#[test]
+fn what_a_replay_has_of_timeslots_adds_up_to_what_the_endpoints_counted() {
+    // Grants that come later than a timeslot's length after theirs are refused.
+    let late = "[arbiter]\nat = 'h5'\nahead = 4\n";
+    for text in [slotted("replay = '7us'"), slotted("replay = '7us'").replace("[arbiter]\nat = 'h5'\n", late)] {
+        let outcome = run(&text);
+        let hosts = integers(&outcome, "endpoints", "host");
+        for column in ["slots_used", "slots_unused", "refused_late"] {
+            let mut sums = vec![0; hosts.len()];
+            let rows = integers(&outcome, "replay_timeslots", "host").iter();
+            for (host, value) in rows.zip(integers(&outcome, "replay_timeslots", column)) {
+                sums[hosts.iter().position(|of| of == host).unwrap()] += value;
+            }
+            println!("{column}: {sums:?}");
+            assert_eq!(sums, integers(&outcome, "endpoints", column), "{column}");
+        }
+    }
+}
