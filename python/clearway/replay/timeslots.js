@@ -71,7 +71,7 @@ const placeOfSlots = (drawing, host) => {
   const [x, y] = drawing.at(host);
   const [wide, high] = [drawing.half[2 * host], drawing.half[2 * host + 1]];
   if (!drawing.inCells) return [x - wide, y + high + BELOW, 2 * wide, BAR];
-  const bar = Math.max(high / 2, 1);
+  const bar = Math.max(high / 3, 1);
   return [x - wide, y + high - bar, 2 * wide, bar];
 };
 

@@ -75,15 +75,10 @@ struct Counted {
     marked_frames: u32,
 }
 
-/// Returns the most instants at which there can be a sample; none where no replay is asked.
-pub(super) fn most_instants(scenario: &Scenario) -> f64 {
-    let Some(asked) = &scenario.record.replay else { return 0.0 };
-    (asked.window(scenario.duration).as_secs_f64() / asked.interval.as_secs_f64()).ceil()
-}
-
 /// Returns the most rows that there can be: one for each direction of each link at each instant.
 pub fn most_rows(scenario: &Scenario) -> f64 {
-    2.0 * shape::of(&scenario.network.topology).links() * most_instants(scenario)
+    let Some(asked) = &scenario.record.replay else { return 0.0 };
+    2.0 * shape::of(&scenario.network.topology).links() * asked.most_instants(scenario.duration)
 }
 
 impl ReplaySamples {

@@ -3,7 +3,6 @@
 use clearway_proto::units::Time;
 
 use super::contract::{column, Sampled};
-use super::replay::most_instants;
 use crate::model::Scenario;
 use crate::net::served::Served;
 use crate::record::definitions::table;
@@ -58,10 +57,11 @@ struct Counted {
     refused_late: u32,
 }
 
-/// Returns the most rows that there can be: one for each host that is served at each instant; none without an arbiter.
+/// Returns the most rows that there can be: one for each host that is served at each instant; none without an arbiter or
+/// where no replay is asked.
 pub fn most_rows(scenario: &Scenario) -> f64 {
-    let Some(arbiters) = &scenario.arbiters else { return 0.0 };
-    Served::by(arbiters, &scenario.network).hosts.len() as f64 * most_instants(scenario)
+    let (Some(asked), Some(arbiters)) = (&scenario.record.replay, &scenario.arbiters) else { return 0.0 };
+    Served::by(arbiters, &scenario.network).hosts.len() as f64 * asked.most_instants(scenario.duration)
 }
 
 impl TimeslotSamples {
