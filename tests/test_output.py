@@ -31,6 +31,7 @@ MORE: dict[str, dict[str, Any]] = {
         "record.replay": "1ms",
     },
     "fastpass_rack": {"record.packets.limit": 100},
+    "fastpass_takeover": {"record.replay": "1ms"},
     "operations": {"record.operations": True, "record.rtt": "100us", "measure_until": "8ms"},
 }
 """What makes a scenario leave more."""
@@ -324,3 +325,6 @@ def test_figures_of_fastpass(runs: dict[str, Run]) -> None:
         for figure in ("slots_granted", "slots_unused", "fallbacks"):
             close(run, figure, endpoints[figure].sum())
         close(run, "slots_refused", (endpoints["refused_late"] + endpoints["refused_early"]).sum())
+    replayed = runs["fastpass_takeover"].table("replay_timeslots")
+    for column in ("slots_used", "slots_unused", "refused_late"):
+        assert replayed[column].sum() == runs["fastpass_takeover"].table("endpoints")[column].sum(), column

@@ -28,6 +28,27 @@ REPLAYED: dict[str, Any] = {
     "record": {"replay": "10us"},
 }
 """Drops, marks, losses by a fault, and queues."""
+SLOTTED: dict[str, Any] = {
+    **SMALL,
+    "duration": "5ms",
+    "network": {"topology": "star", "hosts": 6, "rate": "10Gbps", "delay": "1us", "mtu": "1448B"},
+    "transport": {"bulk": {"protocol": "fastpass", "header": "52B"}},
+    "host": {
+        "default": {
+            "model": "interrupts",
+            "wake_interval": "0us",
+            "softirq": "0us",
+            "softirq_mean": "0us",
+            "stall_interval": "2ms",
+            "stall": "100us",
+        }
+    },
+    "arbiter": {"at": "h5"},
+    "traffic": [{"pattern": "permutation", "transport": "bulk", "hosts": "0..5"}],
+    "fault": [{"kind": "crash", "arbiter": 0, "at": "500us", "until": "2ms"}],
+    "record": {"replay": "70us"},
+}
+"""Timeslots that are used, unused, and refused as late."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -110,6 +131,45 @@ def test_pauses_are_there_to_a_nanosecond_and_jobs_with_their_hosts(
     assert np.abs(columns["paused_ns"] / 1000 - paused).max() <= 0.0005
     assert [(each["name"], each["hosts"]) for each in head["jobs"]] == [("exchange", [1, 2, 3, 4])]
     assert len(head["jobs"][0]["iterations_us"]) == 1
+
+
+@pytest.fixture
+def slotted(workspace: Path, clearway: Clearway) -> Path:
+    """A run directory whose hosts send in timeslots, and its page beside it."""
+    written(workspace / "slotted.toml", SLOTTED)
+    answer = clearway("run", "slotted.toml", "--out", "there")
+    assert answer.status == 0, answer.err
+    # 72 instants, at each 12 directions of links and 6 hosts.
+    assert "replay: its page becomes 10.37 kB large at most" in answer.err
+    assert clearway("replay", "there", "-o", "page.html").status == 0
+    return Path("there")
+
+
+def test_timeslots_in_the_page_are_those_of_the_table(slotted: Path) -> None:
+    head, columns = unpacked(Path("page.html").read_text())
+    run = Run.load(slotted)
+    table = run.table("replay_timeslots")
+    at = np.repeat(np.arange(len(columns["instant_us"])), columns["slot_rows"].astype(int))
+    first = np.flatnonzero(np.diff(at, prepend=-1))
+    steps = np.split(columns["slot_host_steps"].astype(int), first[1:])
+    assert np.array_equal(np.concatenate([np.cumsum(each) for each in steps]), table["host"])
+    assert np.array_equal(columns["instant_us"][at], table["time_us"])
+    for name in ("slots_used", "slots_unused", "refused_late", "slots_waiting"):
+        assert np.array_equal(columns[name], table[name]), name
+        assert table[name].sum() > 0, f"the run has no {name}"
+    assert head["timeslot_us"] == pytest.approx(1.242828)
+
+
+def test_a_run_from_before_timeslots_were_sampled_plays(slotted: Path, clearway: Clearway) -> None:
+    manifest = json.loads((slotted / "manifest.json").read_text())
+    del manifest["tables"]["replay_timeslots"]
+    (slotted / "manifest.json").write_text(json.dumps(manifest))
+    answer = clearway("replay", slotted, "-o", "page.html")
+    assert answer.status == 0, answer.err
+    head, columns = unpacked(Path("page.html").read_text())
+    assert head["arbiters"]
+    assert columns["rows"].sum() > 0
+    assert not [name for name in columns if name.startswith("slot")]
 
 
 def test_a_window_begins_where_it_says(workspace: Path, clearway: Clearway) -> None:
@@ -237,3 +297,20 @@ class TestInABrowser:
         assert '<output id="time">10 us of 2 ms</output>' in dom
         assert ">The whole network<" in dom
         assert 'id="tab-faults"' in dom
+
+    def test_a_host_that_sends_in_timeslots_is_shown_with_them(self, slotted: Path) -> None:
+        table = Run.load(slotted).table("replay_timeslots")
+        late = int(np.argmax(table["refused_late"]))
+        host, at = table["host"][late], table["time_us"][late]
+        dom = self.dom(f"#t={at:g}us&select=h{host}")
+        assert f">Host h{host}<" in dom
+        assert f"Timeslots refused as late: <b>{table['refused_late'][late]}</b>" in dom
+        share = table["slots_used"][late] / (70 / 1.242828)
+        assert f"<dt>timeslots</dt><dd>{table['slots_used'][late]} used ({100 * share:.3g} %)</dd>" in dom
+        assert re.search(r'<li data-if="slotted"><i class="slots"></i>a host', dom)
+
+    def test_a_page_without_timeslots_says_nothing_of_them(self, there: Path) -> None:
+        assert there
+        dom = self.dom("#select=h1")
+        assert '<li data-if="slotted" hidden=""><i class="slots"></i>a host' in dom
+        assert "Timeslots" not in re.sub(r"<script>.*?</script>", "", dom, flags=re.DOTALL)

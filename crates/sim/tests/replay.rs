@@ -2,7 +2,7 @@
 
 use clearway_sim::check;
 
-use crate::experiment::{floats, integers, run, run_on, table, texts, Outcome};
+use crate::experiment::{floats, integers, loaded, run, run_on, table, texts, Outcome};
 
 /// Two hosts send to a third with flow control and a buffer that two cannot fill, over a link that loses frames for a while.
 fn incast(record: &str) -> String {
@@ -137,4 +137,103 @@ fn a_replay_that_no_page_could_hold_is_refused_and_a_large_one_warned_of() {
     assert!(late.contains("record.replay_from: found 1ms, expected less than duration, 1ms"), "{late}");
     let empty = said(&lasting("1s", "replay = '1us'\nreplay_from = '2us'\nreplay_until = '1us'"));
     assert!(empty.contains("found 1us, expected more than replay_from, 2us"), "{empty}");
+}
+
+/// Returns hosts of a star that send in timeslots. Their stacks stand still for a while, so that grants are refused as late, and
+/// the arbiter is dead for so long that they send without it; when it is back, grants come for which nothing waits.
+fn slotted(record: &str) -> String {
+    format!(
+        "format = 1\nname = 'slotted'\nduration = '5ms'\n[network]\ntopology = 'star'\nhosts = 6\nrate = '10Gbps'\n\
+         delay = '1us'\nmtu = '1448B'\n[transport.t]\nprotocol = 'fastpass'\nheader = '52B'\n\
+         [host.default]\nmodel = 'interrupts'\nwake_interval = '0us'\nsoftirq = '0us'\nsoftirq_mean = '0us'\n\
+         stall_interval = '2ms'\nstall = '100us'\n[arbiter]\nat = 'h5'\n\
+         [[fault]]\nkind = 'crash'\narbiter = 0\nat = '500us'\nuntil = '2ms'\n\
+         [[traffic]]\npattern = 'permutation'\nhosts = '0..5'\n[record]\n{record}\n"
+    )
+}
+
+#[test]
+fn what_a_replay_has_of_timeslots_adds_up_to_what_the_endpoints_counted() {
+    let outcome = run(&slotted("replay = '70us'"));
+    let hosts = integers(&outcome, "endpoints", "host");
+    for column in ["slots_used", "slots_unused", "refused_late"] {
+        let mut sums = vec![0; hosts.len()];
+        let rows = integers(&outcome, "replay_timeslots", "host").iter();
+        for (host, value) in rows.zip(integers(&outcome, "replay_timeslots", column)) {
+            sums[hosts.iter().position(|of| of == host).expect("an endpoint")] += value;
+        }
+        assert_eq!(sums, integers(&outcome, "endpoints", column), "{column}");
+        assert!(sums.iter().sum::<u64>() > 0, "{column}: the run has none");
+    }
+}
+
+/// The rows of the table of timeslots: instant, host, and the other columns in their order.
+fn slot_rows(outcome: &Outcome) -> Vec<(u64, u64, [u64; 4])> {
+    let columns = ["slots_used", "slots_unused", "refused_late", "slots_waiting"]
+        .map(|column| integers(outcome, "replay_timeslots", column));
+    let hosts = integers(outcome, "replay_timeslots", "host");
+    let times = floats(outcome, "replay_timeslots", "time_us").iter().map(|us| us.round() as u64);
+    times.enumerate().map(|(row, time)| (time, hosts[row], columns.map(|column| column[row]))).collect()
+}
+
+#[test]
+fn a_row_of_timeslots_is_of_something_at_an_instant_of_a_sample() {
+    let outcome = run(&slotted("replay = '70us'"));
+    let rows = slot_rows(&outcome);
+    assert!(
+        rows.windows(2).all(|pair| (pair[0].0, pair[0].1) < (pair[1].0, pair[1].1)),
+        "by instant and host"
+    );
+    for (time, host, values) in &rows {
+        assert!(time % 70 == 0 || *time == 5000, "{time} us");
+        assert!(values.iter().any(|value| *value > 0), "h{host} at {time} us");
+    }
+    assert!(rows.iter().any(|(.., [used, unused, late, waiting])| used + unused + late == 0 && *waiting > 0));
+    let end = rows.iter().filter(|(time, ..)| *time == 5000).count();
+    assert!(end > 0, "what happened after the last whole interval is in rows of the end");
+}
+
+#[test]
+fn a_window_has_the_rows_of_timeslots_that_are_in_it() {
+    let whole = slot_rows(&run(&slotted("replay = '100us'")));
+    let part = slot_rows(&run(&slotted("replay = '100us'\nreplay_from = '300us'\nreplay_until = '700us'")));
+    assert!(part.len() > 4);
+    assert_eq!(part, whole.into_iter().filter(|row| (301..=700).contains(&row.0)).collect::<Vec<_>>());
+}
+
+#[test]
+fn timeslots_are_the_same_on_any_number_of_threads_and_there_are_none_where_none_are_asked() {
+    let [one, two, three] = [1, 2, 3].map(|threads| run_on(&slotted("replay = '70us'"), None, threads));
+    for other in [two, three] {
+        assert_eq!(one.digest, other.digest);
+        assert_eq!(table(&one, "replay_timeslots"), table(&other, "replay_timeslots"));
+    }
+    let without = run(&slotted(""));
+    assert_eq!(without.digest, one.digest);
+    for outcome in [without, run(&incast("replay = '7us'"))] {
+        assert!(outcome.tables.iter().all(|table| table.name != "replay_timeslots"));
+    }
+}
+
+#[test]
+fn timeslots_count_in_the_sizes_that_are_said_before_a_run() {
+    let sizes = |record: &str, arbiter: bool| {
+        let mut text = slotted(record);
+        if !arbiter {
+            let (before, rest) = text.split_once("[arbiter]").expect("an arbiter");
+            let traffic = rest.find("[[traffic]]").expect("traffic");
+            text = before.replace("'fastpass'", "'dctcp'") + &rest[traffic..];
+        }
+        let scenario = loaded(&text, None).scenario;
+        (check::replay_page_bytes(&scenario), check::estimate_bytes(&scenario))
+    };
+    // 72 instants; 6 cables, and as many hosts.
+    let [with, without] = [true, false].map(|arbiter| sizes("replay = '70us'", arbiter));
+    assert_eq!((with.0, without.0), (Some(72.0 * 18.0 * 8.0), Some(72.0 * 12.0 * 8.0)));
+    let [more, less] = [true, false].map(|arbiter| {
+        let [asked, plain] = ["replay = '70us'", ""].map(|record| sizes(record, arbiter).1);
+        asked - plain
+    });
+    // A row is six numbers in the table, and as many of half the size before.
+    assert_eq!(more - less, 72 * 6 * (48 + 24));
 }

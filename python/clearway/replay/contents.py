@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from clearway.replay.places import placed
 from clearway.runs import HOW_TO_RECORD, Run
 
 _COUNTS = ("sent_bytes", "queue_bytes", "dropped_frames", "lost_frames", "marked_frames")
+_SLOTS = ("slots_used", "slots_unused", "refused_late", "slots_waiting")
 _PS = 1_000_000  # picoseconds in a microsecond
 
 
@@ -43,7 +45,7 @@ def data(run: Run, files: Path) -> str:
     scenario = _clearway.load_text(documents.text_of(run.scenario), run.name, files, [], run.seed)
     network = _described(json.loads(scenario.network(0)), run)
     places = placed(network)
-    instants, samples = _samples(run)
+    instants = _instants(run)
     head = {
         "name": run.name,
         "seed": run.seed,
@@ -69,7 +71,8 @@ def data(run: Run, files: Path) -> str:
         "jobs": _jobs(run),
         "faults": _faults(run.scenario),
     }
-    return packed(head, {"instant_us": instants, **samples, **_flows(run)})
+    columns = {"instant_us": instants / _PS, **_samples(run, instants), **_timeslots(run, instants)}
+    return packed(head, columns | _flows(run))
 
 
 def _described(network: Mapping[str, Any], run: Run) -> dict[str, Any]:
@@ -89,30 +92,63 @@ def _us(text: object) -> float:
     return found.value if found else 0.0
 
 
-def _samples(run: Run) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-    """Return the instants in microseconds, and the columns of samples: rows are by instant, then by link."""
-    table, keys = run.table("replay"), run.scenario["record"]
+def _instants(run: Run) -> NDArray[np.int64]:
+    """Return the instants of the samples in picoseconds."""
+    keys = run.scenario["record"]
     begin, step = (round(_us(keys.get(key)) * _PS) for key in ("replay_from", "replay"))
     until = round(_us(keys["replay_until"]) * _PS) if "replay_until" in keys else None
     end = round(float(run.summary["simulated_us"]) * _PS)
     end = end if until is None else min(end, until)
     grid = np.arange(begin + step, end, step, dtype=np.int64)
-    instants = np.append(grid, end) if end > begin else np.array([max(end, 1)], dtype=np.int64)
-    times = np.rint(table["time_us"] * _PS).astype(np.int64)
-    at = np.searchsorted(instants, times)
-    links = table["link_number"].astype(np.int64)
-    order = np.lexsort((links, at))
-    at, links = at[order], links[order]
-    steps = np.diff(links, prepend=0)
+    return np.append(grid, end) if end > begin else np.array([max(end, 1)], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a table of samples: by instant, then by number of what is sampled."""
+
+    order: NDArray[np.int64]
+    of_instants: NDArray[np.uint64]
+    """How many there are of each instant."""
+    steps: NDArray[np.uint64]
+    """From each number to the next of the same instant; the first of an instant is the number itself."""
+
+
+def _rows(times_us: NDArray[Any], numbers: NDArray[Any], instants: NDArray[np.int64]) -> _Rows:
+    """Return the rows that have these times and numbers."""
+    at = np.searchsorted(instants, np.rint(times_us * _PS).astype(np.int64))
+    order = np.lexsort((numbers, at))
+    at, ordered = at[order], numbers[order].astype(np.int64)
+    steps = np.diff(ordered, prepend=0)
     first = np.flatnonzero(np.diff(at, prepend=-1))
-    steps[first] = links[first]
-    columns = {
-        "rows": np.bincount(at, minlength=len(instants)).astype(np.uint64),
-        "link_steps": steps.astype(np.uint64),
-        **{name: table[name][order] for name in _COUNTS},
-        "paused_ns": np.rint(table["paused_us"][order] * 1000).astype(np.uint64),
+    steps[first] = ordered[first]
+    of_instants = np.bincount(at, minlength=len(instants))
+    return _Rows(order, of_instants.astype(np.uint64), steps.astype(np.uint64))
+
+
+def _samples(run: Run, instants: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Return the columns of the samples of links."""
+    table = run.table("replay")
+    rows = _rows(table["time_us"], table["link_number"], instants)
+    return {
+        "rows": rows.of_instants,
+        "link_steps": rows.steps,
+        **{name: table[name][rows.order] for name in _COUNTS},
+        "paused_ns": np.rint(table["paused_us"][rows.order] * 1000).astype(np.uint64),
     }
-    return instants / _PS, columns
+
+
+def _timeslots(run: Run, instants: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Return the columns of the samples of timeslots; none where the run has no such samples."""
+    if "replay_timeslots" not in run.tables:
+        return {}
+    table = run.table("replay_timeslots")
+    rows = _rows(table["time_us"], table["host"], instants)
+    return {
+        "slot_rows": rows.of_instants,
+        "slot_host_steps": rows.steps,
+        **{name: table[name][rows.order] for name in _SLOTS},
+    }
 
 
 def _flows(run: Run) -> dict[str, NDArray[Any]]:

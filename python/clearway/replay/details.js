@@ -41,7 +41,7 @@ const ofNetwork = (scene) => {
       ...(samples.totals.paused.some((links) => links > 0) ? [["paused links", (k) => inCount(samples.totals.paused[k])]] : []),
       ...(head.timeslot_us ? [["timeslot", (k) => `${inCount(Math.floor(us(k) / head.timeslot_us))}, of ${inTime(head.timeslot_us)}`]] : []),
     ],
-    strips: [{ title: "Sent over all links", values: samples.rates(samples.totals.sent), unit: inRate }, ...strips(samples.totals, samples.mostPaused, MOST_PAUSED)],
+    strips: [{ title: "Sent over all links", values: samples.rates(samples.totals.sent), unit: inRate }, ...scene.timeslots.strips(), ...strips(samples.totals, samples.mostPaused, MOST_PAUSED)],
     more: [],
   };
 };
@@ -76,14 +76,19 @@ const ofNode = (scene, node, panel) => {
     };
   }
   const own = flows.of(node);
+  const slotted = scene.timeslots.hosts.includes(node);
   const ways = [...out, ...back].map((link) => panel.choice(scene.names[link], "link", scene.names[link]));
   return {
     title: `Host ${head.nodes[node]}`,
     about: `${role}, ${out.map((link) => inRate(head.rate_gbps[link])).join(" and ")}. What waits, is dropped or marked is at the port that leads to it.`,
-    facts: [["its flows under way", (k) => inCount(own.filter((flow) => flows.isActive(flow, samples.instants[k])).length)]],
+    facts: [
+      ["its flows under way", (k) => inCount(own.filter((flow) => flows.isActive(flow, samples.instants[k])).length)],
+      ...(slotted ? [["timeslots", (k) => scene.timeslots.inWords(node, k)]] : []),
+    ],
     strips: [
       { title: "Sends", values: rateOf(scene, out), unit: inRate },
       { title: "Receives", values: rateOf(scene, back), unit: inRate },
+      ...(slotted ? scene.timeslots.strips(node) : []),
       ...stripsOf(scene, back),
     ],
     more: [element("ul", { className: "rows" }, ...ways)],

@@ -19,7 +19,7 @@ const readPalette = () => {
     });
     return `rgb(${mixed.join(" ")})`;
   };
-  const names = ["card", "ink", "quiet", "rule", "idle", "queue", "pause", "drop", "dead", "worse", "select"];
+  const names = ["card", "ink", "quiet", "rule", "idle", "queue", "pause", "drop", "dead", "worse", "select", "slot", "unused"];
   const colours = Object.fromEntries(names.map((name) => [name, get(`--${name}`)]));
   return { ...colours, shades: Array.from({ length: SHADES }, (_, number) => shade(number)) };
 };
@@ -275,6 +275,7 @@ class Drawing {
       const shown = new Set(pointed.links);
       this.#strokeShaded(context, shaded.map((links) => links.filter((link) => shown.has(link))));
     }
+    drawTimeslots(this, context, k);
     drawFaults(this, context, k);
     drawMarks(this, context, k);
   }

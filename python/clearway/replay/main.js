@@ -86,6 +86,7 @@ const explain = (scene) => {
     faulty: head.faults.length > 0,
     relayed: head.roles.includes("relay"),
     arbitrated: head.arbiters.length > 0,
+    slotted: scene.timeslots.hosts.length > 0,
   };
   for (const item of document.querySelectorAll("[data-if]")) item.hidden = !there[item.dataset.if];
   const also = [there.lossy && "red ticks are drops", there.faulty && "grey grounds are faults"].filter(Boolean);
@@ -101,7 +102,10 @@ const showTip = (scene, clock, found, place) => {
   const { samples } = scene;
   const row = found.kind === "link" ? samples.rowOf(found.number, clock.k) : -1;
   const now = row < 0 ? "" : `: ${inPercent(samples.utilisation(row, clock.k))}, ${inBytes(samples.queue[row])} waiting`;
-  tip.textContent = scene.nameOf(found) + (found.kind === "link" && row < 0 ? ": idle" : now);
+  const idle = found.kind === "link" && row < 0 ? ": idle" : now;
+  const { timeslots } = scene;
+  const slots = found.kind === "node" && timeslots.hosts.includes(found.number) ? `: timeslots, ${timeslots.inWords(found.number, clock.k)}` : "";
+  tip.textContent = scene.nameOf(found) + idle + slots;
   tip.style.left = `${Math.min(place[0] + 12, byId("view").clientWidth - tip.offsetWidth - 4)}px`;
   tip.style.top = `${Math.max(place[1] - 30, 2)}px`;
 };

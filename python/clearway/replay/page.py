@@ -17,6 +17,7 @@ _SCRIPTS = (
     "block",
     "words",
     "moment",
+    "timeslots",
     "scene",
     "drawing",
     "marks",
@@ -37,7 +38,7 @@ def page(run: Run, files: Path) -> str:
         "digest": escape(run.digest),
         "version": escape(_clearway.VERSION),
         "colours": _colours(),
-        "style": asset("style.css"),
+        "style": "\n".join(map(asset, ("style.css", "timeslots.css"))),
         "script": "\n".join(asset(f"{name}.js") for name in _SCRIPTS),
         "data": data(run, files),
     }

@@ -7,6 +7,7 @@ class Scene {
   constructor({ head, columns }) {
     this.head = head;
     this.samples = new Samples({ head, columns });
+    this.timeslots = new Timeslots(this.samples, columns);
     this.flows = new Flows(columns);
     this.nodeNumbers = new Map(head.nodes.map((name, number) => [name, number]));
     this.names = head.from.map((from, link) => `${head.nodes[from]}>${head.nodes[head.to[link]]}`);

@@ -9,7 +9,8 @@ use crate::scenario::reader::Section;
 /// The most rows that a replay may have: their page is at most 120 MB large, which a browser still opens.
 const MOST_ROWS: f64 = 15e6;
 
-/// Bytes of a page that a row takes at most: packed, compressed and in base64 it takes 3.4 to 5.2 in the runs of docs/REPLAY.md.
+/// Bytes of a page that a row takes at most: packed, compressed and in base64 it takes 3.4 to 5.2 in the runs of docs/REPLAY.md,
+/// and one of timeslots less.
 const PAGE_BYTES: f64 = 8.0;
 
 /// A page above this size, in bytes, gets a warning.

@@ -69,6 +69,11 @@ impl Replay {
         self.until.unwrap_or(duration).min(duration).saturating_sub(self.from)
     }
 
+    /// Returns the most instants at which there can be a sample, in a run of this length.
+    pub fn most_instants(&self, duration: Span) -> f64 {
+        (self.window(duration).as_secs_f64() / self.interval.as_secs_f64()).ceil()
+    }
+
     /// Returns whether a sample at this instant is the last.
     pub fn is_over(&self, at: Time) -> bool {
         self.until.is_some_and(|until| at >= Time::ZERO + until)

@@ -175,6 +175,11 @@ impl<A, F: Copy> Filling<A, F> {
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 
+    /// Returns the slots that what waits for all destinations together needs, each as [`Filling::backlog`] says.
+    pub fn whole_backlog(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.backlog(&self.sizes)).sum()
+    }
+
     /// Destinations for which anything waits or has waited.
     pub fn destinations(&self) -> impl Iterator<Item = Address> + '_ {
         self.places.keys().copied()

@@ -133,6 +133,7 @@ fn what_fits_into_a_slot_that_is_demanded_demands_none() {
     assert_eq!(filling.backlog(9), 1, "acknowledgements have room beside the large packet");
     filling.push_ack(slot(0), 9, 100, 3);
     assert_eq!(filling.backlog(9), 2);
+    assert_eq!((filling.backlog(7), filling.whole_backlog()), (2, 4), "of both destinations");
 }
 
 #[test]

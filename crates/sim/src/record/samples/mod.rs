@@ -1,6 +1,6 @@
 //! Samples that a scenario may ask for, a file for each kind: queues, windows, round-trip times, throughput, links, flows, classes, and the
-//! links of a replay, each on a time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the
-//! whole run are left out, and so are links of a replay at which there was nothing in an interval.
+//! links and timeslots of a replay, each on a time grid of its own. Each sample has a row, zeros included; ports at which there was nothing in the
+//! whole run are left out, and so are links and hosts of a replay at which there was nothing in an interval.
 
 mod classes;
 mod contract;
@@ -9,6 +9,7 @@ mod grid;
 mod links;
 mod queues;
 mod replay;
+mod replay_timeslots;
 mod round_trips;
 mod rtt;
 mod series;
@@ -24,8 +25,8 @@ use flows::FlowSamples;
 use grid::Grid;
 use links::LinkSamples;
 use queues::QueueSamples;
-pub use replay::most_rows as most_replay_rows;
 use replay::ReplaySamples;
+use replay_timeslots::TimeslotSamples;
 use rtt::RttSamples;
 use throughput::ThroughputSamples;
 use windows::WindowSamples;
@@ -47,12 +48,18 @@ pub fn footprints(scenario: &Scenario) -> Vec<Sampled> {
         ClassSamples::footprint(scenario),
         FlowSamples::footprint(scenario),
         ReplaySamples::footprint(scenario),
+        TimeslotSamples::footprint(scenario),
     ];
     kinds.into_iter().flatten().collect()
 }
 
+/// Returns the most rows that the tables of a replay can have together; none where no replay is asked.
+pub fn most_replay_rows(scenario: &Scenario) -> f64 {
+    replay::most_rows(scenario) + replay_timeslots::most_rows(scenario)
+}
+
 /// What the tables of samples mean, in their order.
-pub(super) const DEFINITIONS: [Definition; 8] = [
+pub(super) const DEFINITIONS: [Definition; 9] = [
     queues::Queues::DEFINITION,
     windows::Windows::DEFINITION,
     rtt::RttSeries::DEFINITION,
@@ -61,6 +68,7 @@ pub(super) const DEFINITIONS: [Definition; 8] = [
     classes::ClassSeries::DEFINITION,
     flows::FlowsSeries::DEFINITION,
     replay::ReplaySeries::DEFINITION,
+    replay_timeslots::ReplayTimeslots::DEFINITION,
 ];
 
 /// All samples so far.
@@ -87,6 +95,8 @@ impl Samples {
         let classes = ClassSamples::new(scenario, simulation, room(ClassSamples::footprint));
         let flows = FlowSamples::new(scenario, simulation, room(FlowSamples::footprint));
         let throughput = ThroughputSamples::new(simulation, room(ThroughputSamples::footprint));
+        let [links, slots] = [ReplaySamples::footprint, TimeslotSamples::footprint].map(room);
+        let replay = ReplaySamples::new(record.replay, simulation, links, slots);
         Samples {
             queues: (Grid::new(record.queues), QueueSamples::new(simulation, times(record.queues))),
             windows: (Grid::new(record.windows), WindowSamples::new(room(WindowSamples::footprint))),
@@ -95,7 +105,7 @@ impl Samples {
             links: (Grid::new(record.links), LinkSamples::new(simulation, times(record.links))),
             classes: (Grid::new(record.classes), classes),
             flows: (Grid::new(every), flows),
-            replay: ReplaySamples::new(record.replay, simulation, room(ReplaySamples::footprint)),
+            replay,
         }
     }
 
@@ -165,7 +175,8 @@ impl Samples {
         let links = self.links.0.step.map(|_| self.links.1.into_table(measured));
         let classes = self.classes.0.step.map(|_| self.classes.1.into_table(measured));
         let flows = self.flows.0.step.map(|_| self.flows.1.into_table(measured));
-        let replay = self.replay.into_table(measured);
-        [queues, windows, rtt, throughput, links, classes, flows, replay].into_iter().flatten().collect()
+        let [replay, timeslots] = self.replay.into_tables(measured);
+        let all = [queues, windows, rtt, throughput, links, classes, flows, replay, timeslots];
+        all.into_iter().flatten().collect()
     }
 }

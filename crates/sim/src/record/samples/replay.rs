@@ -3,6 +3,7 @@
 use clearway_proto::units::{Span, Time};
 
 use super::contract::{column, Sampled};
+use super::replay_timeslots::TimeslotSamples;
 use crate::model::{Replay, Scenario};
 use crate::record::definitions::table;
 use crate::record::footprint::NUMBER;
@@ -49,6 +50,8 @@ pub(super) struct ReplaySamples {
     last: Vec<Counted>,
     /// The picoseconds for which each class of each link had been paused at the last sample.
     paused: Vec<u64>,
+    /// The samples of timeslots, at the same instants; `None` without a replay or an arbiter.
+    timeslots: Option<TimeslotSamples>,
 }
 
 /// A row of the table.
@@ -75,8 +78,7 @@ struct Counted {
 /// Returns the most rows that there can be: one for each direction of each link at each instant.
 pub fn most_rows(scenario: &Scenario) -> f64 {
     let Some(asked) = &scenario.record.replay else { return 0.0 };
-    let instants = asked.window(scenario.duration).as_secs_f64() / asked.interval.as_secs_f64();
-    2.0 * shape::of(&scenario.network.topology).links() * instants.ceil()
+    2.0 * shape::of(&scenario.network.topology).links() * asked.most_instants(scenario.duration)
 }
 
 impl ReplaySamples {
@@ -87,8 +89,13 @@ impl ReplaySamples {
         Some(Sampled { key: "record.replay", interval: asked.interval, rows: most_rows(scenario), row_bytes })
     }
 
-    /// Returns an empty set of samples, with room for `rows` rows.
-    pub(super) fn new(asked: Option<Replay>, simulation: &Simulation, rows: usize) -> ReplaySamples {
+    /// Returns an empty set of samples, with room for `rows` rows of links and `slot_rows` of timeslots.
+    pub(super) fn new(
+        asked: Option<Replay>,
+        simulation: &Simulation,
+        rows: usize,
+        slot_rows: usize,
+    ) -> ReplaySamples {
         let links = if asked.is_some() { simulation.links() as usize } else { 0 };
         ReplaySamples {
             asked,
@@ -96,6 +103,7 @@ impl ReplaySamples {
             rows: column(rows),
             last: vec![Counted::default(); links],
             paused: vec![0; links * simulation.classes().max(1)],
+            timeslots: asked.and_then(|_| TimeslotSamples::new(simulation, slot_rows)),
         }
     }
 
@@ -114,7 +122,8 @@ impl ReplaySamples {
         asked.until.map_or(next, |until| next.min(Time::ZERO + until))
     }
 
-    /// Samples every link. At the beginning of a later window only what was counted by then is kept.
+    /// Samples every link, and every host that sends in timeslots. At the beginning of a later window only what was counted
+    /// by then is kept.
     pub(super) fn sample(&mut self, simulation: &Simulation, now: Time) {
         let Some(asked) = self.asked else { return };
         let opens = self.instants.is_empty() && asked.from > Span::ZERO;
@@ -130,11 +139,14 @@ impl ReplaySamples {
                 self.rows.push(Row { instant, link, queue_bytes, since, paused });
             }
         }
+        if let Some(timeslots) = &mut self.timeslots {
+            timeslots.sample(simulation, instant, opens);
+        }
     }
 
-    /// The table. What happened after the last sample is in rows of the end of the run.
-    pub(super) fn into_table(mut self, measured: &Measured) -> Option<Table> {
-        let asked = self.asked?;
+    /// Returns the table of links and that of timeslots. What happened after the last sample is in rows of the end of the run.
+    pub(super) fn into_tables(mut self, measured: &Measured) -> [Option<Table>; 2] {
+        let Some(asked) = self.asked else { return [None, None] };
         let over = self.instants.last().is_some_and(|last| *last >= measured.end || asked.is_over(*last));
         if !over && Time::ZERO + asked.from < measured.end {
             self.sample(measured.simulation, measured.end);
@@ -151,7 +163,7 @@ impl ReplaySamples {
             marked_frames: integers(|row| row.since.marked_frames.into()),
             paused_us: Column::Floats(self.rows.iter().map(|row| row.paused as f64 / 1e6).collect()),
         };
-        Some(series.table())
+        [Some(series.table()), self.timeslots.map(|timeslots| timeslots.into_table(&self.instants))]
     }
 }
 
