@@ -161,8 +161,9 @@ fn bounded(
 fn completion_figures(measured: &Measured, flows: &[u32], bounds: &mut Vec<String>) -> Vec<(String, Value)> {
     let all = |time: &dyn Fn(u32) -> Option<Span>| {
         let timed = flows.iter().filter_map(|&id| {
+            let took = time(id)?;
             let ideal = measured.simulation.ideal_completion(id, measured.scenario.network.mtu)?;
-            time(id).map(|took| (took.as_us_f64(), took.as_ps() as f64 / ideal.as_ps() as f64))
+            Some((took.as_us_f64(), took.as_ps() as f64 / ideal.as_ps() as f64))
         });
         timed.unzip::<f64, f64, Vec<_>, Vec<_>>()
     };

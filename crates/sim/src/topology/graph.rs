@@ -132,7 +132,8 @@ impl Graph {
     /// Returns what a person calls a link: `h0>tor0`.
     pub fn link_name(&self, link: u32) -> String {
         let Link { from, to, .. } = *self.link(link);
-        format!("{}>{}", self.nodes[from as usize].name, self.nodes[to as usize].name)
+        let [from, to] = [from, to].map(|node| self.nodes[node as usize].name.as_str());
+        [from, ">", to].concat()
     }
 
     /// Returns what a person calls each link, by number.
