@@ -67,7 +67,7 @@ _VERSION = 0x10
 _TTL = 64
 _DO_NOT_FRAGMENT = 0x4000
 _UDP = 17
-_FCP = 222  # as authors' release of Fastpass has it
+_FCP = 222  # that of the authors' release of Fastpass
 
 _MAC = [("mac", ">u2"), ("node", ">u4")]
 _INTERNET = [
