@@ -2,13 +2,14 @@
 //! [`watch`], which do nothing if nobody asks them to.
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver};
 use std::time::Duration;
 
 use clearway_host::fastpass::carriage::Carriage;
 use clearway_host::fastpass::rates::{watch, Rates, Settings};
 use clearway_host::fastpass::reach::{Place, Prefix, Reach};
+use clearway_host::tcp::kernel::KernelError;
 use clearway_proto::fastpass::endpoint::Mode;
 use clearway_proto::fastpass::fcp::Grant;
 use clearway_proto::fastpass::timeslots::Timeslots;
@@ -20,6 +21,8 @@ use super::PAYLOAD;
 
 /// Says that this process is to carry, or to watch.
 const ASKED: &str = "CLEARWAY_RATES_TEST";
+/// Begins the line in which a process says that the kernel refuses its programs.
+const REFUSED: &str = "refused: ";
 const SLOT: Span = Span::from_us(500);
 const LINK: Rate = Rate::from_gbps(1);
 /// How long before a slot it is granted, and how many are granted at a time: what an arbiter takes to answer.
@@ -48,6 +51,16 @@ pub(super) struct Carrying {
 }
 
 impl Carrying {
+    /// Returns why this kernel refuses the programs of such a process, where it does, to root as to anybody.
+    pub(super) fn refusal(net: &Net) -> Option<String> {
+        let mut command = carry_in(net);
+        let mut process = command.env(ASKED, "1").stdout(Stdio::piped()).spawn().unwrap();
+        process.stdin.take().unwrap().write_all(b"exit\n").unwrap();
+        let said = process.wait_with_output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        said.lines().find_map(|line| Some(line.split_once(REFUSED)?.1.to_string()))
+    }
+
     /// Starts one in the sender's namespace.
     pub(super) fn start(net: &Net) -> Carrying {
         Carrying::start_at(net, None)
@@ -55,9 +68,8 @@ impl Carrying {
 
     /// Starts one that shapes UDP at a device.
     pub(super) fn start_at(net: &Net, device: Option<&str>) -> Carrying {
-        let mut command = net.in_sender(std::env::current_exe().unwrap().to_str().unwrap());
-        command.args(["--exact", "rates::carrying::carry", "--nocapture"]).env(ASKED, device.unwrap_or("1"));
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = carry_in(net);
+        let mut process = command.env(ASKED, device.unwrap_or("1")).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut carrying = Carrying { input: process.stdin.take().unwrap(), output, process };
         carrying.report();
@@ -127,6 +139,13 @@ impl Drop for Carrying {
     }
 }
 
+/// This program as a process that carries in the sender's namespace, once it is asked to.
+fn carry_in(net: &Net) -> Command {
+    let mut command = net.in_sender(std::env::current_exe().unwrap().to_str().unwrap());
+    command.args(["--exact", "rates::carrying::carry", "--nocapture"]).stdin(Stdio::piped());
+    command
+}
+
 fn is_asked() -> bool {
     std::env::var_os(ASKED).is_some()
 }
@@ -141,7 +160,14 @@ fn watch() {
 #[test]
 fn carry() {
     if is_asked() {
-        Script::new().run(&commands());
+        match Script::new() {
+            Ok(mut script) => script.run(&commands()),
+            // The kernel's verifier has other errors for a program that is wrong.
+            Err(e) if e.message.ends_with("Operation not permitted (os error 1)") => {
+                println!("{REFUSED}{}", e.message);
+            }
+            Err(e) => panic!("{e:?}"),
+        }
     }
 }
 
@@ -195,16 +221,16 @@ fn clock() -> Time {
 }
 
 impl Script {
-    fn new() -> Script {
+    fn new() -> Result<Script, KernelError> {
         let exe = std::env::current_exe().unwrap().to_str().unwrap().to_string();
         let watcher = [&exe, "--exact", "rates::carrying::watch", "--nocapture"].map(str::to_string).to_vec();
         let device = std::env::var(ASKED).unwrap();
         let udp_device = (device != "1").then_some(device);
         let settings = Settings { watcher, udp_device, ..Settings::default() };
         let timeslots = Timeslots::new(SLOT).agreed(123_456_789_123_456_789);
-        let rates = Rates::open(reach(), timeslots, settings).unwrap();
+        let rates = Rates::open(reach(), timeslots, settings)?;
         let counts = Report::default();
-        Script { rates, began: clock(), timeslots, next: 0, megabits: 0, rest: 0, needed: 0, counts }
+        Ok(Script { rates, began: clock(), timeslots, next: 0, megabits: 0, rest: 0, needed: 0, counts })
     }
 
     fn now(&self) -> Time {

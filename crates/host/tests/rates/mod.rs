@@ -1,5 +1,5 @@
 //! Pacing rates by grants: unmodified iperf3 between network namespaces, of which one carries its traffic by a script's grants. Needs
-//! root, `ip`, `ss` and iperf3; says so and passes where one of them is missing.
+//! root, `ip`, `ss`, iperf3 and a kernel that takes its programs; says so and passes where one of them is missing.
 
 mod carrying;
 mod net;
@@ -14,7 +14,8 @@ const PAYLOAD: u64 = 1448;
 
 /// Runs a test between namespaces, or says why it was not run.
 fn with_net(name: &str, test: impl FnOnce(&Net)) {
-    match Net::make(name) {
+    let made = Net::make(name).and_then(|net| Carrying::refusal(&net).map_or(Ok(net), Err));
+    match made {
         // Not by a macro, whose output the harness keeps to itself: that nothing was tested must not go unseen.
         Err(reason) => skipped(&format!("rates by grants, {name}: {reason}")),
         Ok(net) => test(&net),
