@@ -212,6 +212,8 @@ def test_what_cannot_start_is_bad_input(workspace: Path, clearway: Clearway) -> 
         where = ("--hosts", "hosts.toml", "--keys", "keys", "--name", "controller")
         answer = clearway("testbed", "run", SCENARIO, *where, *options, "-o", "real")
     assert answer.status == 2, answer
+    if "the kernel does not take the program: Operation not permitted" in answer.err:
+        pytest.skip(answer.err)
     assert "7600: " in answer.err
     assert "its arbiter: " in answer.err or "its endpoint: " in answer.err
     assert not Path("real").exists()
