@@ -209,7 +209,7 @@ local function request(bytes, tree)
       from:number(field, 2, branch)
     end
   end
-  return string.format("%d demands", demands)
+  return string.format("demands: %d", demands)
 end
 
 -- Returns the path of a grant: they follow each other, the first in the highest bits.
@@ -235,7 +235,7 @@ local function allocation(bytes, tree)
   local count = bit.band(widths, 3) + 1
   local listed = from:counts(bit.rshift(form, 4), count, of_fcp.granted, of_fcp.granted_to, of_fcp.granted_slots)
   if grants == 0 then
-    return "no grant"
+    return "grants: 0"
   end
   slot = Int64.new(slot:lower(), slot:higher())
   slot = slot + from:signed(of_fcp.ahead, bit.lshift(1, bit.band(bit.rshift(widths, 2), 3)))
@@ -254,7 +254,7 @@ local function allocation(bytes, tree)
     branch:add(of_fcp.grant_to, range, destination)
     branch:add(of_fcp.grant_path, range, path)
   end
-  return string.format("%d grants", grants)
+  return string.format("grants: %d", grants)
 end
 
 local function reset(bytes, tree)
@@ -274,21 +274,19 @@ local function watchdog(bytes, tree)
   return string.format("term %d", bytes(4, 4):uint())
 end
 
-local function trial(bytes, tree)
-  tree:add(of_fcp.rank, bytes(1, 1))
-  tree:add(of_fcp.back, bytes(6, 2))
-  tree:add(of_fcp.token, bytes(8, 4))
-  if bytes:len() > 12 then
-    tree:add(of_fcp.next, bytes(12, 2))
-    tree:add(of_fcp.next_path, bytes(14, 2))
-  end
-  return string.format("token %d", bytes(8, 4):uint())
-end
-
 local function answer(bytes, tree)
   tree:add(of_fcp.rank, bytes(1, 1))
   tree:add(of_fcp.token, bytes(8, 4))
   return string.format("token %d", bytes(8, 4):uint())
+end
+
+local function trial(bytes, tree)
+  tree:add(of_fcp.back, bytes(6, 2))
+  if bytes:len() > 12 then
+    tree:add(of_fcp.next, bytes(12, 2))
+    tree:add(of_fcp.next_path, bytes(14, 2))
+  end
+  return answer(bytes, tree)
 end
 
 local READERS = {

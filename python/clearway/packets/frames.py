@@ -139,7 +139,6 @@ def headers(record: PacketRecord, chosen: Integers) -> NDArray[np.void]:
     length = lengths(record, chosen) - ETHERNET
     # A frame that is longer than IPv4 can say has 0 there, as of cards that cut packets up themselves.
     said = np.where(length > _MOST, 0, length)
-    _address(record, chosen, made)
     _internet(record, chosen, made, said, _UDP)
     sender = FIRST_SENDER + flow % _SENDERS
     made["source_port"] = np.where(answers, PORT, sender)
@@ -162,7 +161,6 @@ def control(record: PacketRecord, chosen: Integers) -> list[bytes]:
     """Return these control packets of Fastpass without padding; the headers, where a run has no more."""
     contents = [record.control.get(at, b"") for at in chosen.tolist()]
     made = np.zeros(len(chosen), INTERNET)
-    _address(record, chosen, made)
     size = IP + np.array([len(content) for content in contents], np.int64)
     unknown = lengths(record, chosen, ETHERNET + IP) - ETHERNET
     _internet(record, chosen, made, np.where(size > IP, size, unknown), _FCP)
@@ -195,7 +193,8 @@ def _covering(held: int, rate: int) -> int:
 def _internet(
     record: PacketRecord, chosen: Integers, made: NDArray[np.void], length: Integers, protocol: int
 ) -> None:
-    """Write the IPv4 headers of packets that have this many bytes with these."""
+    """Write the Ethernet and IPv4 headers of packets that have this many bytes with the latter."""
+    _address(record, chosen, made)
     of = {name: record.rows[name][chosen] for name in ("hops", "lost", "ecn")}
     made["type"] = 0x0800
     made["ip"] = 0x45

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +39,26 @@ class PacketRecord:
     """The delay of each link in picoseconds."""
     framing: int
     """Bytes that a link adds to a frame."""
-    control: Mapping[int, bytes]
-    """The bytes of Fastpass's control packets behind their IP headers, by row."""
 
     @property
     def is_pause(self) -> NDArray[np.bool_]:
         """Tell of each packet whether it is a PAUSE or a RESUME."""
         kind = self.rows["kind"]
         return np.isin(kind, ("pause", "resume"))
+
+    @cached_property
+    def control(self) -> Mapping[int, bytes]:
+        """The bytes of Fastpass's control packets behind their IP headers, by row.
+
+        There are none of a run from before these were kept.
+        """
+        if "control_packets" not in self.run.tables:
+            return {}
+        pieces = self.run.table("control_packets")
+        contents: dict[int, bytes] = {}
+        for packet, digits in zip(pieces["packet"].tolist(), pieces["contents"].tolist(), strict=True):
+            contents[packet] = contents.get(packet, b"") + bytes.fromhex(digits)
+        return contents
 
     @property
     def is_control(self) -> NDArray[np.bool_]:
@@ -92,19 +105,7 @@ def packet_record(run: Run) -> PacketRecord:
         rates=np.rint(links["rate_gbps"] * 1e9).astype(np.int64),
         delays=np.rint(links["delay_us"] * 1e6).astype(np.int64),
         framing=int(framing.value) if framing else 0,
-        control=_control(run),
     )
-
-
-def _control(run: Run) -> dict[int, bytes]:
-    """Return the bytes of control packets by row; none of a run before these were kept."""
-    if "control_packets" not in run.tables:
-        return {}
-    pieces = run.table("control_packets")
-    contents: dict[int, bytes] = {}
-    for packet, digits in zip(pieces["packet"].tolist(), pieces["contents"].tolist(), strict=True):
-        contents[packet] = contents.get(packet, b"") + bytes.fromhex(digits)
-    return contents
 
 
 def numbers(texts: NDArray[np.str_], names: list[str]) -> Integers:
