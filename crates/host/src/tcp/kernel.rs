@@ -136,7 +136,7 @@ enum Part {
 pub(crate) fn refused(e: &libbpf_rs::Error) -> KernelError {
     let remedy = match e.kind() {
         libbpf_rs::ErrorKind::PermissionDenied => {
-            "run it as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; if you do, this kernel's verifier refuses the program: report its version (uname -r)"
+            "run it as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; if you do, this kernel is locked down (/sys/kernel/security/lockdown), or its verifier refuses the program: report its version (uname -r)"
         }
         _ => "Linux 6.4 or newer is needed; report its version (uname -r) if this is one",
     };
