@@ -137,22 +137,31 @@ impl Ports {
         account.pausing && self.charge_pausing(at, class, size)
     }
 
-    /// Does what [`Self::charge_alone`] does for an account that pauses its link.
+    /// Does what [`Self::charge_alone`] does for an account that pauses its link. More may be on it than is there, so it must not
+    /// become the most that it ever had.
     #[inline]
     fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
         let pfc = self.pfc_mut(at);
-        pfc.is_lazy && pfc.charge(class, size, None) != Charged::Overflow
+        let account = pfc.account(class);
+        pfc.is_lazy
+            && account.held() + u64::from(size) <= account.peak
+            && pfc.charge(class, size, None) != Charged::Overflow
     }
 
     /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Returns whether it did.
     #[inline(always)]
     pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
+        let Some(PortAccount { account, unseen_up_to, unseen_above, .. }) = self.account_mut(at, class)
+        else {
             return false;
         };
-        let unseen = *unseen_up_to != 0;
-        if unseen {
+        if *unseen_up_to != 0 {
             account.common -= u64::from(size);
+            return true;
+        }
+        let unseen = account.held() - u64::from(size) > *unseen_above;
+        if unseen {
+            account.release(size.into());
         }
         unseen
     }

@@ -28,3 +28,4 @@ pub mod switches;
 pub mod timeslots;
 pub mod transmission;
 pub mod trimming;
+mod watching;

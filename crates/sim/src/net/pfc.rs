@@ -32,17 +32,31 @@ pub struct Pause {
 }
 
 /// An account of a port, and when what it says is to be said again.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct PortAccount {
     /// What has come over the link in a class and is still here.
     pub account: Account,
     /// Up to this many bytes, frames come and go without anybody's need to know; 0 where each changes something. See
     /// [`super::switches`].
     pub(super) unseen_up_to: u64,
+    /// While more than this many bytes stay on an account that pauses its link, frames leave without anybody's need to know; the
+    /// largest number where each changes something.
+    pub(super) unseen_above: u64,
     /// When the PAUSE is to be repeated, in picoseconds.
     repeat_at: u64,
     /// When the next event for that comes, in picoseconds; 0: none is to come.
     armed_at: u64,
+}
+
+impl PortAccount {
+    /// An account with nothing on it, of which each change is to be known at once.
+    const EMPTY: PortAccount = PortAccount {
+        account: Account { common: 0, headroom: 0, pausing: false, peak: 0, peak_headroom: 0 },
+        unseen_up_to: 0,
+        unseen_above: u64::MAX,
+        repeat_at: 0,
+        armed_at: 0,
+    };
 }
 
 /// Flow control at a port.
@@ -135,7 +149,7 @@ impl Pfc {
         memory: Option<u32>,
         (pause, response): (u64, u64),
     ) -> Pfc {
-        let accounts = vec![PortAccount::default(); classes];
+        let accounts = vec![PortAccount::EMPTY; classes];
         Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
     }
 
@@ -190,14 +204,23 @@ impl Pfc {
         charged
     }
 
-    /// Says anew up to which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever
-    /// had, unless it pauses its link.
+    /// Says anew at which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever had, or
+    /// above XON while it pauses its link.
     pub(super) fn note_unseen(&mut self, class: usize) {
-        let PortAccount { account, unseen_up_to, .. } = &mut self.accounts[class];
-        *unseen_up_to = match self.thresholds.xoff {
-            Threshold::Static(xoff) if self.is_lazy && !account.pausing => xoff.min(account.peak),
-            _ => 0,
+        let PortAccount { account, unseen_up_to, unseen_above, .. } = &mut self.accounts[class];
+        (*unseen_up_to, *unseen_above) = match self.thresholds.xoff {
+            Threshold::Static(_) if self.is_lazy && account.pausing => (0, self.thresholds.resumes_at(None)),
+            Threshold::Static(xoff) if self.is_lazy => (xoff.min(account.peak), u64::MAX),
+            _ => (0, u64::MAX),
         };
+    }
+
+    /// Returns by how many bytes the accounts that pause the link are above XON, at least; the largest number if none does. XOFF must not
+    /// depend on what else is at the switch.
+    pub(super) fn above_resume(&self) -> u64 {
+        let pausing = self.accounts.iter().filter(|of| of.account.pausing);
+        let least = pausing.map(|of| of.account.held()).min();
+        least.map_or(u64::MAX, |held| held.saturating_sub(self.thresholds.resumes_at(None)))
     }
 
     /// A relay has taken a frame that has come over the link.

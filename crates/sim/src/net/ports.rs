@@ -49,6 +49,12 @@ pub struct Ports {
     pub(super) told: Vec<(u32, u8)>,
     /// Ports of which an account has begun to pause its link: who may have frames on it is to be watched.
     pub(super) pausing_anew: Vec<u32>,
+    /// The switches of which an account has paused its link, unless each end of a transmission is an event there.
+    pub(super) pausing_switches: Vec<u32>,
+    /// The ports of one of these that may have frames on accounts which pause their links.
+    pub with_paused: Vec<u32>,
+    /// How often it was found out which accounts are to be watched.
+    pub(super) round: u64,
     /// The first frame of a lossless class for which there was no room.
     pub(super) overflow: Option<Overflow>,
     /// How each traffic class is served; one class where the network knows none.
@@ -77,6 +83,9 @@ impl Ports {
             frames: WaitingFrames::default(),
             told: Vec::new(),
             pausing_anew: Vec::new(),
+            pausing_switches: Vec::new(),
+            with_paused: Vec::new(),
+            round: 0,
             overflow: None,
             classes,
             changes: BTreeMap::new(),

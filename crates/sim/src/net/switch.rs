@@ -7,14 +7,25 @@ use std::ops::Range;
 /// no account has paused its link yet.
 const QUIET: u64 = 1;
 
+/// How many ports are looked at together for those that may have frames on accounts that pause their links: mostly there are few.
+const LOOKED_AT: usize = 8;
+
 /// A switch with ruled ports. A port has a bit; where there are more than 63, ports share bits.
 #[derive(Debug)]
 pub(super) struct Switch {
     /// The first of its ports, which stand one after the other.
     pub first: u32,
     ports: Vec<SwitchPort>,
-    /// The bits of ports of which an account pauses the link; all where the end of each transmission is to be an event.
-    pausing: u64,
+    /// For each port the bits of those that may have frames on their accounts which are at this port; zeros make a whole number of
+    /// [`LOOKED_AT`].
+    seen: Vec<u64>,
+    /// The bits of ports of which an account pauses the link.
+    pub pausing: u64,
+    /// The bits of those of which such an account may tell the link to go on before the window ends; all where the end of each
+    /// transmission is to be an event.
+    watched: u64,
+    /// It is among those of which it is found out at each window's end which accounts are to be watched.
+    pub is_listed: bool,
     /// For each bit how many accounts pause their links.
     accounts: [u32; u64::BITS as usize],
     /// Ports that got their bits when they first paused their links.
@@ -26,10 +37,12 @@ pub(super) struct Switch {
 /// A port of a switch.
 #[derive(Clone, Copy, Debug)]
 struct SwitchPort {
-    /// The bits of those that may have frames on their accounts which are at this port.
-    seen: u64,
     /// The port's own bit.
     bit: u64,
+    /// By how many bytes its accounts that pause the link are above XON, at least, when what was counted has left; and in which round
+    /// that is so. See [`super::watching`].
+    above: u64,
+    round: u64,
     /// The port to which the frame went that came last over this one's link.
     last: u32,
     /// All bits, and the common bits, of the ports to which frames went that came over this one's link: where these are the same, it
@@ -51,13 +64,16 @@ impl Switch {
         let is_small = ports.len() < u64::BITS as usize;
         let bit = |place: usize| if is_small { QUIET << (place + 1) } else { QUIET };
         let port = |place| {
-            let (seen, bit, last) = (0, bit(place), ports.start);
-            SwitchPort { seen, bit, last, any_to: 0, all_to: u32::MAX }
+            let (bit, last) = (bit(place), ports.start);
+            SwitchPort { bit, above: 0, round: 0, last, any_to: 0, all_to: u32::MAX }
         };
         Switch {
             first: ports.start,
             ports: (0..ports.len()).map(port).collect(),
-            pausing: if every_end { u64::MAX } else { 0 },
+            seen: vec![0; ports.len().next_multiple_of(LOOKED_AT)],
+            pausing: 0,
+            watched: if every_end { u64::MAX } else { 0 },
+            is_listed: false,
             accounts: [0; u64::BITS as usize],
             late: 0,
             every_end,
@@ -80,15 +96,54 @@ impl Switch {
             from.all_to &= at;
             from.bit
         });
-        let seen = &mut self.ports[(at - self.first) as usize].seen;
+        let seen = &mut self.seen[(at - self.first) as usize];
         *seen = if alone { bit } else { *seen | bit };
-        *seen & self.pausing != 0
+        *seen & self.watched != 0
     }
 
     /// Returns whether the end of the transmission of a port has to be an event.
     #[inline(always)]
     pub fn is_watched(&self, at: u32) -> bool {
-        self.ports[(at - self.first) as usize].seen & self.pausing != 0
+        self.seen[(at - self.first) as usize] & self.watched != 0
+    }
+
+    /// Returns whether any account is watched.
+    pub fn watches_any(&self) -> bool {
+        self.watched != 0
+    }
+
+    /// Watches no account any more.
+    pub fn watch_none(&mut self) {
+        self.watched = 0;
+    }
+
+    /// Watches all accounts that pause their links.
+    pub fn watch_all(&mut self) {
+        self.watched |= self.pausing;
+    }
+
+    /// Puts the ports that may have frames on accounts that pause their links into a list.
+    pub fn list_with_paused(&self, list: &mut Vec<u32>) {
+        for (some, first) in self.seen.chunks_exact(LOOKED_AT).zip((self.first..).step_by(LOOKED_AT)) {
+            if some.iter().fold(0, |all, seen| all | seen) & self.pausing != 0 {
+                let ports = some.iter().zip(first..).filter(|(&seen, _)| seen & self.pausing != 0);
+                list.extend(ports.map(|(_, at)| at));
+            }
+        }
+    }
+
+    /// A frame may leave before the next window ends that is on an account of port `ingress`, which is watched if it may then tell its
+    /// link to go on. `above` tells by how many bytes the accounts are above XON, at least, that pause the link.
+    #[inline(always)]
+    pub fn leave(&mut self, round: u64, ingress: u32, size: u32, above: impl FnOnce() -> u64) {
+        let Some(from) = self.ports.get_mut(ingress.wrapping_sub(self.first) as usize) else { return };
+        if from.round != round {
+            (from.round, from.above) = (round, above());
+        }
+        from.above = from.above.saturating_sub(size.into());
+        if from.above == 0 {
+            self.watched |= from.bit;
+        }
     }
 
     /// The next port, from this one on, that may have frames on an account of port `ingress`.
@@ -98,7 +153,7 @@ impl Switch {
         if let Some(only) = self.port(ingress).and_then(SwitchPort::only_to) {
             return (from <= only).then_some(only);
         }
-        let next = self.ports.get(place..)?.iter().position(|port| port.seen & bit != 0)?;
+        let next = self.seen.get(place..)?.iter().position(|seen| seen & bit != 0)?;
         Some(self.first + (place + next) as u32)
     }
 
@@ -112,7 +167,15 @@ impl Switch {
         let bit = self.bit_of_pausing(at);
         let accounts = &mut self.accounts[bit.trailing_zeros() as usize];
         *accounts = if begins { *accounts + 1 } else { *accounts - 1 };
-        self.pausing = if *accounts > 0 { self.pausing | bit } else { self.pausing & !bit };
+        if *accounts == 0 {
+            self.pausing &= !bit;
+            self.watched &= !bit;
+        } else {
+            self.pausing |= bit;
+        }
+        if begins {
+            self.watched |= bit;
+        }
     }
 
     /// The bit of a port that pauses its link, which it gets the first time. So those that never do stand apart from those that do.
@@ -121,9 +184,7 @@ impl Switch {
             let bit = 2 << (self.late % (u64::BITS - 1));
             self.late += 1;
             self.ports[(at - self.first) as usize].bit = bit;
-            for port in self.ports.iter_mut().filter(|port| port.seen & QUIET != 0) {
-                port.seen |= bit;
-            }
+            self.seen.iter_mut().filter(|seen| **seen & QUIET != 0).for_each(|seen| *seen |= bit);
         }
         self.bit(at)
     }
@@ -163,6 +224,38 @@ mod tests {
             assert!(switch.is_watched(13) && switch.is_watched(14));
             switch.note_pausing(pausing, false);
             assert!(!switch.is_watched(13) && !switch.is_watched(14));
+        }
+    }
+
+    #[test]
+    fn an_account_is_watched_just_where_what_leaves_takes_it_to_xon() {
+        for (count, above, watched) in
+            [(20, 9000, false), (20, 8000, true), (100, 9000, false), (100, 7999, true)]
+        {
+            let mut switch = Switch::new(10..10 + count, false);
+            switch.see(13, 12, false);
+            switch.see(21, 12, false);
+            switch.note_pausing(12, true);
+            assert!(switch.is_watched(13), "an account that begins to pause its link");
+            let mut listed = Vec::new();
+            switch.list_with_paused(&mut listed);
+            assert_eq!(listed, [13, 21]);
+            switch.watch_none();
+            // Two frames of its own, one of a port that pauses nothing, and one on no account.
+            for (ingress, above) in [(12, above), (14, u64::MAX), (NO_PORT, 0), (12, 0)] {
+                assert!(!switch.watches_any());
+                switch.leave(1, ingress, 4000, || above);
+            }
+            assert_eq!(
+                (switch.is_watched(13), switch.is_watched(21)),
+                (watched, watched),
+                "{above} bytes above"
+            );
+            switch.watch_none();
+            switch.leave(2, 12, 4000, || above);
+            assert!(!switch.watches_any(), "what was counted for one window is forgotten in the next");
+            switch.watch_all();
+            assert!(switch.is_watched(13));
         }
     }
 

@@ -3,12 +3,13 @@
 //! What a ruled port does next follows from what waits there, so it need not be done when its time comes: whoever looks at a port
 //! lets it catch up first, and at the end of a window all do at which frames wait. That does for everything but what others learn
 //! from the end of a transmission: an account that pauses its link may then tell it to go on. So the end of a transmission is an
-//! event at the ports where a frame may wait that is on such an account, and at all ports of a switch of which a relay is part or
-//! whose thresholds are shares of a memory, where each frame that leaves changes what is decided elsewhere.
+//! event at the ports where a frame may wait that is on such an account, unless that cannot come down to XON before the window ends
+//! (see [`super::watching`]); and at all ports of a switch of which a relay is part or whose thresholds are shares of a memory,
+//! where each frame that leaves changes what is decided elsewhere.
 //!
 //! Until then an account may have more on it than is there, and a shared memory less room. That does not matter to an account
-//! below XOFF and below the most that it ever had, nor to a memory that has room all the same; otherwise all ports of the switch
-//! catch up first.
+//! below XOFF, or above XON while it pauses its link, and below the most that it ever had; nor to a memory that has room all the
+//! same. Otherwise all ports of the switch catch up first.
 
 use std::ops::Range;
 
@@ -70,8 +71,13 @@ impl Ports {
         if self.lazy_switch(at).is_none() {
             return;
         }
-        let number = self.rules(at).switch as usize;
-        self.switches[number].note_pausing(at, begins);
+        let number = self.rules(at).switch;
+        let switch = &mut self.switches[number as usize];
+        if begins && !switch.is_listed {
+            switch.is_listed = true;
+            self.pausing_switches.push(number);
+        }
+        switch.note_pausing(at, begins);
         if begins {
             self.pausing_anew.push(at);
         }

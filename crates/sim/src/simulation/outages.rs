@@ -17,6 +17,7 @@ impl Fabric {
     pub(super) fn change_link(&mut self, plan: &Plan, out: &mut Out, at: u32) -> bool {
         let now = out.now;
         self.catch_up(plan, out, at, now);
+        self.watch_switch(plan, out, at);
         let Some(changes) = self.ports.changes.get(&at) else {
             unreachable!("only links with faults change")
         };

@@ -235,6 +235,9 @@ impl Fabric {
         if self.ports.any_behind() {
             self.catch_up_each(plan, out);
         }
+        if self.ports.any_pausing() {
+            self.watch_anew(plan, out);
+        }
     }
 
     #[inline(never)]
@@ -245,6 +248,45 @@ impl Fabric {
             self.catch_up(plan, out, at, out.end - 1);
             self.ports.next_turn = self.ports.next_turn.min(self.ports.ends(at).unwrap_or(u64::MAX));
             place += 1;
+        }
+    }
+
+    /// Finds out which accounts may tell their links to go on in the next window, and which ports are watched for that.
+    #[inline(never)]
+    fn watch_anew(&mut self, plan: &Plan, out: &mut Out) {
+        let mut place = 0;
+        while let Some(switch) = self.ports.begin_to_watch(place) {
+            place += 1;
+            self.catch_up_listed(plan, out, out.end - 1);
+            if self.ports.count_leaving(switch, plan.windows.length()) {
+                self.arm_listed(plan, out);
+            }
+        }
+    }
+
+    /// What may leave before the window ends at the switch of port `at` changes: all its accounts are watched that pause their links.
+    pub(super) fn watch_switch(&mut self, plan: &Plan, out: &mut Out, at: u32) {
+        self.ports.watch_all_at(at);
+        self.catch_up_listed(plan, out, out.now);
+        self.arm_listed(plan, out);
+    }
+
+    /// Lets the listed ports catch up that may have frames on accounts which pause their links.
+    fn catch_up_listed(&mut self, plan: &Plan, out: &mut Out, until: u64) {
+        for place in 0..self.ports.with_paused.len() {
+            self.catch_up(plan, out, self.ports.with_paused[place], until);
+        }
+    }
+
+    /// Sees to it that the ends of transmissions are events at those of the listed ports that are watched.
+    fn arm_listed(&mut self, plan: &Plan, out: &mut Out) {
+        for place in 0..self.ports.with_paused.len() {
+            let at = self.ports.with_paused[place];
+            if self.ports.is_watched(at) {
+                let link = plan.graph.link(self.ports.port(at).link());
+                out.node = plan.partition.node(link.from).at;
+                self.arm(out, at);
+            }
         }
     }
 
