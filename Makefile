@@ -23,7 +23,7 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test quic test-rust test-python digests adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: demo front-page test quic test-rust test-python digests digests-release adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
 .PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
@@ -68,8 +68,11 @@ quic: | needs-cargo
 	cargo run --quiet $(QUIC) --example quinn -- --megabytes 32
 
 # The same digests in debug and in release, and there in every way of running.
-digests: | needs-cargo
+digests: digests-release | needs-cargo
 	cargo test --quiet -p clearway-sim --test all -- digests:: digest_pairs::
+
+# In debug they are among the tests of `make test`.
+digests-release: | needs-cargo
 	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs::
 
 # The examples of docs/ADDING.md, compiled and tested in a copy of the tree.
