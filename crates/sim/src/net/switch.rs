@@ -26,6 +26,8 @@ pub(super) struct Switch {
     watched: u64,
     /// It is among those of which it is found out at each window's end which accounts are to be watched.
     pub is_listed: bool,
+    /// For how many windows all accounts are watched that pause their links, and nothing is found out.
+    pub rests: u32,
     /// For each bit how many accounts pause their links.
     accounts: [u32; u64::BITS as usize],
     /// Ports that got their bits when they first paused their links.
@@ -74,6 +76,7 @@ impl Switch {
             pausing: 0,
             watched: if every_end { u64::MAX } else { 0 },
             is_listed: false,
+            rests: 0,
             accounts: [0; u64::BITS as usize],
             late: 0,
             every_end,
@@ -126,8 +129,11 @@ impl Switch {
     pub fn list_with_paused(&self, list: &mut Vec<u32>) {
         for (some, first) in self.seen.chunks_exact(LOOKED_AT).zip((self.first..).step_by(LOOKED_AT)) {
             if some.iter().fold(0, |all, seen| all | seen) & self.pausing != 0 {
-                let ports = some.iter().zip(first..).filter(|(&seen, _)| seen & self.pausing != 0);
-                list.extend(ports.map(|(_, at)| at));
+                for (seen, at) in some.iter().zip(first..) {
+                    if seen & self.pausing != 0 {
+                        list.push(at);
+                    }
+                }
             }
         }
     }

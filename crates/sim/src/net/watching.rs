@@ -3,26 +3,37 @@
 //! An account pauses its link until what is on it has come down to XON. Whether it can come down so far in a window is known before:
 //! nothing but what is at the switch when the window begins takes it there, as what comes later adds as much as it takes away. So what
 //! may leave in a window is counted by account, port by port; only where that reaches XON, the ends of transmissions have to be events
-//! (see [`super::switches`]). Of a queue that may be as much as the link can send, whatever else the port has to send.
+//! (see [`super::switches`]). Of a queue that may be as much as the link can send, whatever else the port has to send. Counting costs as much as
+//! two or three such events, so where fewer frames leave in a window, all accounts are watched that pause their links.
 
 use super::ports::Ports;
 use super::rules::Rules;
 use super::switch::Switch;
 
+/// How many frames have to be about to leave in a window for it to be worth counting what is on whose account: with fewer, an event for each
+/// costs less.
+const WORTH_COUNTING: u32 = 3;
+
+/// For how many windows all accounts that pause their links are watched where it is not.
+const RESTS: u32 = 32;
+
 impl Ports {
-    /// Returns the switch of this place among those of which accounts pause their links, and lists its ports that may have frames on such
-    /// accounts. None of these is watched any more. Returns `None` if there is no such switch.
-    pub fn begin_to_watch(&mut self, place: usize) -> Option<u32> {
+    /// Returns a switch of which it is to be found out now which accounts are to be watched, and its place in the list of those of which
+    /// accounts pause their links: the first from this place on. Lists its ports that may have frames on such accounts.
+    pub fn begin_to_watch(&mut self, mut place: usize) -> Option<(u32, usize)> {
         while let Some(&number) = self.pausing_switches.get(place) {
             let switch = &mut self.switches[number as usize];
-            if switch.pausing != 0 {
-                switch.watch_none();
+            if switch.pausing == 0 {
+                (switch.is_listed, switch.rests) = (false, 0);
+                self.pausing_switches.swap_remove(place);
+            } else if switch.rests > 0 {
+                switch.rests -= 1;
+                place += 1;
+            } else {
                 self.round += 1;
                 self.list_with_paused(number);
-                return Some(number);
+                return Some((number, place));
             }
-            switch.is_listed = false;
-            self.pausing_switches.swap_remove(place);
         }
         None
     }
@@ -44,14 +55,18 @@ impl Ports {
     }
 
     /// Counts what may leave over the listed ports of a switch, which have caught up, in a window of `length` picoseconds, and has those
-    /// accounts watched that may then tell their links to go on. Returns whether there are any.
+    /// accounts watched that may then tell their links to go on; or, where few frames may leave, all that pause their links, for
+    /// [`RESTS`] windows. Returns whether any account is watched.
     pub fn count_leaving(&mut self, number: u32, length: u64) -> bool {
         let Ports { all, kinds, rules, frames, switches, with_paused, round, .. } = self;
         let switch = &mut switches[number as usize];
+        switch.watch_none();
+        let mut count = 0;
         for &at in with_paused.iter() {
             let (port, of) = (&all[at as usize], &rules[at as usize]);
-            let kind = &kinds[port.kind as usize];
-            if port.transmits() {
+            let (kind, transmits) = (&kinds[port.kind as usize], port.transmits());
+            if transmits {
+                count += 1;
                 leave(rules, switch, *round, of.ingress, of.in_transmission);
             }
             for queue in &of.queues {
@@ -62,9 +77,14 @@ impl Ports {
                     if ends >= length {
                         break;
                     }
+                    count += u32::from(transmits);
                     leave(rules, switch, *round, waited.ingress, size);
                 }
             }
+        }
+        if count < WORTH_COUNTING {
+            switch.watch_all();
+            switch.rests = RESTS;
         }
         switch.watches_any()
     }

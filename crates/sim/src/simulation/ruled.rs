@@ -255,8 +255,8 @@ impl Fabric {
     #[inline(never)]
     fn watch_anew(&mut self, plan: &Plan, out: &mut Out) {
         let mut place = 0;
-        while let Some(switch) = self.ports.begin_to_watch(place) {
-            place += 1;
+        while let Some((switch, found)) = self.ports.begin_to_watch(place) {
+            place = found + 1;
             self.catch_up_listed(plan, out, out.end - 1);
             if self.ports.count_leaving(switch, plan.windows.length()) {
                 self.arm_listed(plan, out);
