@@ -4,7 +4,7 @@
 //! lets it catch up first, and at the end of a window all do at which frames wait. That does for everything but what others learn
 //! from the end of a transmission: an account that pauses its link may then tell it to go on. So the end of a transmission is an
 //! event at the ports where a frame may wait that is on such an account, unless that cannot come down to XON before the window ends
-//! (see [`super::watching`]); and at all ports of a switch of which a relay is part or whose thresholds are shares of a memory,
+//! (see `watching`); and at all ports of a switch of which a relay is part or whose thresholds are shares of a memory,
 //! where each frame that leaves changes what is decided elsewhere.
 //!
 //! Until then an account may have more on it than is there, and a shared memory less room. That does not matter to an account

@@ -56,7 +56,7 @@ impl Ports {
 
     /// Counts what may leave over the listed ports of a switch, which have caught up, in a window of `length` picoseconds, and has those
     /// accounts watched that may then tell their links to go on; or, where few frames may leave, all that pause their links, for
-    /// [`RESTS`] windows. Returns whether any account is watched.
+    /// `RESTS` windows. Returns whether any account is watched.
     pub fn count_leaving(&mut self, number: u32, length: u64) -> bool {
         let Ports { all, kinds, rules, frames, switches, with_paused, round, .. } = self;
         let switch = &mut switches[number as usize];
