@@ -65,12 +65,6 @@ impl Ports {
         !self.behind.is_empty()
     }
 
-    /// Returns whether there may be any switch of which an account pauses its link.
-    #[inline(always)]
-    pub fn any_pausing(&self) -> bool {
-        !self.pausing_switches.is_empty()
-    }
-
     /// The first port of those from `next` on that are to catch up when the window ends and at which frames wait.
     pub fn next_behind(&mut self, next: usize) -> Option<u32> {
         while let Some(&at) = self.behind.get(next) {

@@ -18,6 +18,12 @@ const WORTH_COUNTING: u32 = 3;
 const RESTS: u32 = 32;
 
 impl Ports {
+    /// Returns whether there may be any switch of which an account pauses its link.
+    #[inline(always)]
+    pub fn any_pausing(&self) -> bool {
+        !self.pausing_switches.is_empty()
+    }
+
     /// Returns a switch of which it is to be found out now which accounts are to be watched, and its place in the list of those of which
     /// accounts pause their links: the first from this place on. Lists its ports that may have frames on such accounts.
     pub fn begin_to_watch(&mut self, mut place: usize) -> Option<(u32, usize)> {
