@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, quic, adding, random-net, bench, bench-hosts, bench-htsim, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, test-release, quic, adding, random-net, bench, bench-hosts, bench-htsim, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test quic test-rust test-python digests digests-release adding mutants random-net fuzz-targets bench bench-instructions lint fmt docs site build wheel
+.PHONY: demo front-page test quic test-rust test-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build wheel
 .PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
@@ -67,13 +67,10 @@ quic: | needs-cargo
 	cargo run --quiet $(QUIC) --example s2n -- --megabytes 32
 	cargo run --quiet $(QUIC) --example quinn -- --megabytes 32
 
-# The same digests in debug and in release, and there in every way of running.
-digests: digests-release | needs-cargo
-	cargo test --quiet -p clearway-sim --test all -- digests:: digest_pairs::
-
-# In debug they are among the tests of `make test`.
-digests-release: | needs-cargo
-	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs::
+# What is slow in debug, in release: digests in every way of running, queueing theory, and five times as many of the networks, jobs and
+# whole scenarios that are drawn at random.
+test-release: | needs-cargo
+	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs:: theory:: random
 
 # The examples of docs/ADDING.md, compiled and tested in a copy of the tree.
 adding: | needs-cargo
@@ -114,9 +111,14 @@ bench-htsim: build
 bench-instructions: | needs-cargo needs-valgrind
 	cargo bench --quiet -p clearway-sim --bench simulator -- --instructions
 
-lint: build $(VENV)/.tools
+# With -j2, what is linted in Rust and the package that Python's linters look at are compiled at the same time.
+lint: lint-rust lint-python
+
+lint-rust: | needs-cargo
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --exclude clearway-quic --all-targets $(TCP) -- -D warnings
+
+lint-python: build $(VENV)/.tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

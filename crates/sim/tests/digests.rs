@@ -3,7 +3,7 @@
 //! The digests are in `tests/digests/expected.txt`. One that changes means that results change: if that is meant, say
 //! why in the commit and rewrite the file with `CLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test all digests::`.
 //!
-//! What runs each scenario several times is left to release builds: `make digests` tests both.
+//! What runs each scenario several times is left to release builds: `make test-release`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn the_digests_are_the_expected_ones() {
 }
 
 #[test]
-#[cfg_attr(debug_assertions, ignore = "slow in debug builds: make digests runs it in release")]
+#[cfg_attr(debug_assertions, ignore = "slow in debug builds: make test-release runs it")]
 fn the_same_seed_gives_the_same_outcome_and_another_seed_another() {
     for Known { name, text, outcome } in scenarios() {
         let again = run_seeded(text, Some(3));
@@ -77,7 +77,7 @@ fn the_same_seed_gives_the_same_outcome_and_another_seed_another() {
 
 /// A run over several threads, each with a domain of its own, has the outcome of a run on one.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "slow in debug builds: make digests runs it in release")]
+#[cfg_attr(debug_assertions, ignore = "slow in debug builds: make test-release runs it")]
 fn any_number_of_threads_gives_the_same_outcome() {
     for Known { name, text, outcome: alone } in scenarios() {
         for threads in [2, 3, 7] {
@@ -91,7 +91,7 @@ fn any_number_of_threads_gives_the_same_outcome() {
 
 /// Wherever a run is stopped, what is kept of it passes the audit, and lies within the run.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "slow in debug builds: make digests runs it in release")]
+#[cfg_attr(debug_assertions, ignore = "slow in debug builds: make test-release runs it")]
 fn a_part_of_any_scenario_passes_the_audit() {
     for Known { name, text, outcome } in scenarios() {
         let whole = figure(outcome, "simulated_us");

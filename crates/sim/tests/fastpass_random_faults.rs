@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
+use crate::dice::{cases, setting};
 use crate::experiment::{figure, floats, run, texts, Outcome};
 
 /// The least share of the maximum flow.
@@ -354,10 +355,7 @@ fn trouble(number: u64) -> Result<(), String> {
 
 #[test]
 fn random_faults_cost_what_they_take() {
-    let number = |name: &str, usual: u64| {
-        std::env::var(name).map_or(usual, |value| value.parse().expect("a number of networks"))
-    };
-    let (first, count) = (number("FIRST", 5), number("FAULTS", 6));
+    let (first, count) = (setting("FIRST", 5), cases("FAULTS", 2, 6));
     let troubles: Vec<String> = (first..first + count).filter_map(|number| trouble(number).err()).collect();
     let missed = troubles.len() as u64;
     println!("{missed} of {count} networks fall short:\n{}", troubles.join("\n"));

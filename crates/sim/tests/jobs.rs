@@ -8,6 +8,7 @@ use clearway_sim::check::load_text;
 use clearway_sim::random::{Entity, Stream};
 use clearway_sim::record::Stopped;
 
+use crate::dice::cases;
 use crate::experiment::{floats, integers, texts, Outcome};
 
 /// A star of 100 Gb/s and 1 us links, whose frames weigh what they carry and whose acknowledgements weigh a byte.
@@ -272,7 +273,7 @@ fn random_goal(dice: &mut Stream) -> String {
 
 /// Returns how many jobs are drawn: `CLEARWAY_JOB_SEEDS` sets it.
 fn seeds() -> u64 {
-    std::env::var("CLEARWAY_JOB_SEEDS").map_or(300, |seeds| seeds.parse().expect("a number of seeds"))
+    cases("CLEARWAY_JOB_SEEDS", 100, 300)
 }
 
 #[test]

@@ -11,11 +11,11 @@ use std::path::Path;
 use clearway_sim::check::load_text;
 use clearway_sim::run_on;
 
-use crate::dice::Dice;
+use crate::dice::{setting, Dice};
 use crate::experiment::{figure, integers, texts, Outcome};
 
 fn seeds() -> u64 {
-    std::env::var("CLEARWAY_LOSSLESS_SEEDS").map_or(50, |seeds| seeds.parse().expect("a number of seeds"))
+    setting("CLEARWAY_LOSSLESS_SEEDS", 50)
 }
 
 /// A network as text.

@@ -169,6 +169,38 @@ fn a_pause_is_repeated_while_it_is_needed() {
     assert!(floats(&outcome, "pauses", "paused_us")[link] > 996.0);
 }
 
+/// One host sends at 100 Gb/s over a link that is ten times slower until `until_ns`, where what is stored by then is a little above XON.
+/// Returns for how many microseconds it is paused.
+fn paused_at_a_link_that_is_slow_until(until_ns: u64) -> f64 {
+    let outcome = try_run(&format!(
+        "format = 1\nname = 'slow'\nduration = '400us'\n[network]\ntopology = 'star'\nhosts = 3\nrate = '100Gbps'\n\
+         delay = '5us'\nmtu = '{FRAME}B'\n[switch.default]\nbuffer = '10MB'\npfc = 'static'\n\
+         pfc_xoff = '300kB'\npfc_xon = '200kB'\n[transport.flood]\nprotocol = 'none'\nrto = '1s'\n\
+         [[traffic]]\npattern = 'incast'\nfrom = '0..1'\nto = 1\n[[fault]]\nlink = 'tor0>h1'\nkind = 'slow'\n\
+         rate = '10Gbps'\nat = '0us'\nuntil = '{until_ns}ns'\n"
+    ))
+    .unwrap_or_else(|why| panic!("{why:?}"));
+    let link = texts(&outcome, "pauses", "link").iter().position(|&link| link == "h0>tor0").expect("a row");
+    assert_eq!(integers(&outcome, "pauses", "pauses")[link], 1);
+    floats(&outcome, "pauses", "paused_us")[link]
+}
+
+/// What is above XON leaves at ten times the rate from then on, in the middle of a window as at its ends: of each later microsecond a
+/// tenth is saved. A frame takes 0.8 us before and 0.08 us after.
+#[test]
+fn a_link_that_is_fast_again_tells_its_senders_to_go_on_when_it_should() {
+    let first = 185_000;
+    let earliest = paused_at_a_link_that_is_slow_until(first);
+    for later in (0..10_000).step_by(250) {
+        let paused = paused_at_a_link_that_is_slow_until(first + later);
+        let expected = earliest + 0.9 * later as f64 / 1000.0;
+        assert!(
+            (paused - expected).abs() < 0.9,
+            "slow for {later} ns more: {paused} us, expected {expected}"
+        );
+    }
+}
+
 #[test]
 fn lost_pauses_cost_frames_and_end_the_run_unless_it_may_lose_some() {
     let down = "[[fault]]\nkind = 'loss'\nlink = 'tor0>h0'\nprobability = 1.0\n";

@@ -12,11 +12,11 @@ use clearway_proto::units::{Rate, Span};
 use clearway_sim::check::{load_text, Loaded};
 use clearway_sim::run_on;
 
-use crate::dice::Dice;
+use crate::dice::{cases, Dice};
 use crate::experiment::{integers, texts, Outcome};
 
 fn seeds() -> u64 {
-    std::env::var("CLEARWAY_RELAY_SEEDS").map_or(40, |seeds| seeds.parse().expect("a number of seeds"))
+    cases("CLEARWAY_RELAY_SEEDS", 20, 100)
 }
 
 /// Where relays are, and what bounds what waits in them.

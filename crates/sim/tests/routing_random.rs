@@ -12,11 +12,11 @@ use clearway_sim::check::load_text;
 use clearway_sim::record::Outcome;
 use clearway_sim::run_on;
 
-use crate::dice::Dice;
+use crate::dice::{cases, Dice};
 use crate::experiment::{figure, integers};
 
 fn seeds() -> u64 {
-    std::env::var("CLEARWAY_ROUTING_SEEDS").map_or(300, |seeds| seeds.parse().expect("a number of seeds"))
+    cases("CLEARWAY_ROUTING_SEEDS", 60, 300)
 }
 
 /// A network's table, its links, its nodes and its hosts.

@@ -63,6 +63,7 @@ fn assert_mean(what: &str, values: &[f64], expected: f64, largest_error: f64) {
 
 /// Pollaczek and Khinchine for one size: `rho / (2 (1 - rho))` services.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes 20 s in debug builds: make test-release runs it")]
 fn md1_waits_are_as_long_as_they_should_be() {
     // Without header and framing, and once with both: they are part of the service.
     let points = POINTS.iter().map(|&point| (point, 0)).chain([(POINTS[1], 66)]);
@@ -80,6 +81,7 @@ fn md1_waits_are_as_long_as_they_should_be() {
 /// The mean residual of an exponential size that was rounded up, hence geometric with p = 1 - exp(-1/mean), is
 /// `E(S^2) / 2 E(S) = (2 - p) / 2p`: the mean before rounding, to a part in a million.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes 20 s in debug builds: make test-release runs it")]
 fn mm1_waits_are_as_long_as_they_should_be() {
     for (number, point) in POINTS.into_iter().enumerate() {
         let waits: Vec<f64> = seeds(4 + number)

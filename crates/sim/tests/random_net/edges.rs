@@ -1,7 +1,7 @@
 //! Odd values: a drawn scenario with some keys at or beyond the edges of what they take. Whatever that makes of it, it is
 //! refused with a sentence or it runs; it never panics.
 
-use crate::dice::Dice;
+use crate::dice::{cases, setting, Dice};
 use crate::random_net::case::{Case, Value};
 use crate::random_net::checks::{read_and_run, Failure};
 use crate::random_net::draw;
@@ -69,8 +69,8 @@ fn edge(value: &Value, dice: &mut Dice) -> Value {
 
 #[test]
 fn odd_values_are_refused_or_run() {
-    let scenarios = crate::random_net::setting("CLEARWAY_RANDOM_SCENARIOS", 600);
-    let first = crate::random_net::setting("CLEARWAY_RANDOM_SEED", 1);
+    let scenarios = cases("CLEARWAY_RANDOM_SCENARIOS", 150, 1000);
+    let first = setting("CLEARWAY_RANDOM_SEED", 1);
     let (mut counts, mut failed) = (Counts::default(), Vec::<(u64, Failure)>::new());
     for seed in first..first + scenarios {
         match read_and_run(&odd(seed), ENOUGH_HOPS) {

@@ -8,12 +8,10 @@ use clearway_sim::record::explanation::{Cause, Explanation, Part};
 use clearway_sim::record::{Column, Outcome};
 use clearway_sim::{run_explaining, run_on};
 
+use crate::dice::{cases, setting};
 use crate::random_net::case::Folder;
+use crate::random_net::draw;
 use crate::random_net::outcomes::difference;
-use crate::random_net::{draw, setting};
-
-/// Scenarios whose flows are explained in each run of the tests.
-const USUAL: u64 = 60;
 
 /// Counts of the flows and causes that the scenarios so far had.
 #[derive(Debug, Default)]
@@ -29,7 +27,7 @@ struct Met {
 fn the_parts_of_all_flows_of_random_scenarios_add_up_and_recording_changes_nothing() {
     let first = setting("CLEARWAY_RANDOM_SEED", 1);
     let mut met = Met::default();
-    for seed in first..first + setting("CLEARWAY_EXPLAINED_SCENARIOS", USUAL) {
+    for seed in first..first + cases("CLEARWAY_EXPLAINED_SCENARIOS", 20, 100) {
         check(seed, &mut met);
     }
     println!("{met:?}");

@@ -31,7 +31,7 @@ pub fn compare(found: &BTreeMap<u64, String>) {
     assert!(
         changed.is_empty(),
         "results have changed for the seeds {changed:?}, which all have: {}.\nIf that is meant, say why in the commit \
-         and run\nCLEARWAY_UPDATE_DIGESTS=1 cargo test -p clearway-sim --test all random_net",
+         and run\nCLEARWAY_UPDATE_DIGESTS=1 cargo test --release -p clearway-sim --test all random_net",
         in_common(&changed)
     );
 }

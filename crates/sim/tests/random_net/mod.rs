@@ -33,21 +33,17 @@ use checks::{Failure, Verdict};
 use clearway_sim::check::load_text;
 use coverage::Coverage;
 
+use crate::dice::{cases, setting};
+
 /// Scenarios after which every pair of features that can be combined has been met.
 const ENOUGH_FOR_PAIRS: u64 = 6000;
 
 /// Failing scenarios after which there is no need to look for more.
 const MOST_FAILURES: usize = 20;
 
-/// Returns what a variable of the environment says, or else this.
-fn setting(variable: &str, otherwise: u64) -> u64 {
-    let Ok(text) = std::env::var(variable) else { return otherwise };
-    text.parse().unwrap_or_else(|_| panic!("{variable}: found \"{text}\", expected a whole number"))
-}
-
 #[test]
 fn random_scenarios_are_accepted_and_run_and_say_the_same_in_every_way() {
-    let scenarios = setting("CLEARWAY_RANDOM_SCENARIOS", known::KNOWN);
+    let scenarios = cases("CLEARWAY_RANDOM_SCENARIOS", 60, known::KNOWN);
     let first = setting("CLEARWAY_RANDOM_SEED", 1);
     let mut coverage = Coverage::new();
     let (mut refused, mut given_up, mut failed) = (Vec::new(), Vec::new(), Vec::new());
@@ -124,6 +120,7 @@ fn assert_covered(coverage: &Coverage, scenarios: u64) {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes 10 s in debug builds: make test-release runs it")]
 fn every_pair_of_features_is_drawn_and_accepted() {
     let mut coverage = Coverage::new();
     let mut accepted = 0;

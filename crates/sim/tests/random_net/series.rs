@@ -10,13 +10,11 @@ use clearway_sim::model::{FlowSeries, Rule, Scenario};
 use clearway_sim::record::{Column, Outcome};
 use clearway_sim::run_on;
 
+use crate::dice::{cases, setting};
 use crate::experiment::{floats, integers, table, texts};
 use crate::random_net::case::Folder;
+use crate::random_net::draw;
 use crate::random_net::outcomes::difference;
-use crate::random_net::{draw, setting};
-
-/// Scenarios whose series are looked at in each run of the tests.
-const USUAL: u64 = 40;
 
 /// The flows with the largest slowdowns that are asked for.
 const SLOWEST: u32 = 3;
@@ -35,7 +33,7 @@ struct Met {
 fn series_of_random_scenarios_add_up_and_change_nothing() {
     let first = setting("CLEARWAY_RANDOM_SEED", 1);
     let mut met = Met::default();
-    for seed in first..first + setting("CLEARWAY_SERIES_SCENARIOS", USUAL) {
+    for seed in first..first + cases("CLEARWAY_SERIES_SCENARIOS", 15, 60) {
         check(seed, &mut met);
     }
     println!("{met:?}");
