@@ -129,7 +129,9 @@ def _told(program: str, texts: Sequence[str]) -> list[Any]:
     """
     command = [sys.executable, "-c", _PRELUDE + program]
     env = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
-    asked = subprocess.run(command, check=True, capture_output=True, text=True, input=json.dumps(texts), env=env)
+    asked = subprocess.run(
+        command, check=True, capture_output=True, text=True, input=json.dumps(texts), env=env
+    )
     return [json.loads(line) for line in asked.stdout.splitlines()]
 
 
