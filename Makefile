@@ -40,7 +40,7 @@ demo-hosts: build
 
 # Fastpass's arbiters killed, stopped and cut off on this machine: no slot is granted twice, no demand is lost. Cuts need root.
 fastpass-rounds: | needs-cargo
-	CLEARWAY_ROUNDS=$(ROUNDS) cargo test --quiet -p clearway-host $(TCP) --test all -- fastpass::safety --nocapture
+	CLEARWAY_ROUNDS=$(ROUNDS) cargo test --quiet $(TCP) --test all -- fastpass::safety --nocapture
 
 # Renews what README shows of the demo: the pictures in docs/ and what it prints.
 front-page: build
@@ -82,9 +82,9 @@ random-net: | needs-cargo
 	CLEARWAY_RANDOM_SCENARIOS=$(COUNT) CLEARWAY_RANDOM_SEED=$(SEED) cargo test --release -p clearway-sim --test all \
 		-- --nocapture random_net::random_scenarios random_net::edges::
 
-# That they can be built. How to run one is said in fuzz/README.md.
+# That they can be built, with the dependencies as `make test` compiles them. How to run one is said in fuzz/README.md.
 fuzz-targets: | needs-cargo needs-c++
-	cargo build --quiet -p clearway-fuzz --features libfuzzer
+	cargo test --quiet --no-run $(TCP) --features clearway-fuzz/libfuzzer
 
 bench: | needs-cargo
 	cargo bench --quiet -p clearway-sim
@@ -142,21 +142,21 @@ site: build $(VENV)/.site
 build: $(VENV)/.built
 
 $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml $(DAEMON) | needs-cargo
-	@echo 'Building clearway (a minute or two the first time) ...'
+	@echo 'Building clearway (some minutes the first time) ...'
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log 2>&1 \
 		|| { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
 ifdef DAEMON
 $(DAEMON): $(RUST) | needs-cargo
-	@echo 'Building clearwayd (half a minute the first time) ...'
+	@echo 'Building clearwayd (some minutes the first time) ...'
 	@cargo build --quiet --release -p clearway-host --bin clearwayd $(TCP)
 	@install -D -m 755 target/release/clearwayd $@
 endif
 
 # One wheel for this kind of machine and every Python from 3.10 on, in dist/: it installs where there is no Rust.
 wheel: $(VENV)/.build-tools $(DAEMON) | needs-cargo
-	@echo 'Building a wheel (a minute or two the first time) ...'
+	@echo 'Building a wheel (some minutes the first time) ...'
 	@$(BIN)/maturin build --release --quiet --out dist
 	@ls dist/*.whl
 
