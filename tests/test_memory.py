@@ -165,7 +165,7 @@ def test_a_run_takes_no_more_memory_than_estimated(case: str) -> None:
     [[estimated, taken]] = _told(_RUN, [CASES[case]])
     assert taken > 2 * _ANY_RUN, "too small a case to tell"
     assert taken <= estimated + _ANY_RUN
-    assert estimated <= 4 * taken
+    assert estimated <= 4 * taken + _ANY_RUN
 
 
 def test_random_samples_take_no_more_memory_than_estimated() -> None:
