@@ -67,8 +67,8 @@ quic: | needs-cargo
 	cargo run --quiet $(QUIC) --example s2n -- --megabytes 32
 	cargo run --quiet $(QUIC) --example quinn -- --megabytes 32
 
-# What is slow in debug, in release: digests in every way of running, queueing theory, and five times as many of the networks, jobs and
-# whole scenarios that are drawn at random.
+# What is slow in debug, in release: digests in every way of running, queueing theory, and three to seven times as many of the networks,
+# jobs and whole scenarios that are drawn at random.
 test-release: | needs-cargo
 	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs:: theory:: random
 

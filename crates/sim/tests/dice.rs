@@ -1,17 +1,5 @@
 //! The generator's source of chance. It is its own, so that no change of the simulator changes what is drawn.
 
-/// Returns what a variable of the environment says, or else this.
-pub fn setting(variable: &str, otherwise: u64) -> u64 {
-    let Ok(text) = std::env::var(variable) else { return otherwise };
-    text.parse().unwrap_or_else(|_| panic!("{variable}: found \"{text}\", expected a whole number"))
-}
-
-/// Returns how many cases are drawn: what the variable says, or else fewer in debug, where a case takes up to six times as long, than in
-/// release, where `make test-release` runs them.
-pub fn cases(variable: &str, in_debug: u64, in_release: u64) -> u64 {
-    setting(variable, if cfg!(debug_assertions) { in_debug } else { in_release })
-}
-
 /// A stream of pseudo-random numbers: `SplitMix64` (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 /// Generators", 2014).
 pub struct Dice(u64);

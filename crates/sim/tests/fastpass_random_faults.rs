@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
-use crate::dice::{cases, setting};
+use crate::cases::{cases, setting};
 use crate::experiment::{figure, floats, run, texts, Outcome};
 
 /// The least share of the maximum flow.

@@ -8,7 +8,7 @@ use clearway_sim::check::load_text;
 use clearway_sim::random::{Entity, Stream};
 use clearway_sim::record::Stopped;
 
-use crate::dice::cases;
+use crate::cases::cases;
 use crate::experiment::{floats, integers, texts, Outcome};
 
 /// A star of 100 Gb/s and 1 us links, whose frames weigh what they carry and whose acknowledgements weigh a byte.

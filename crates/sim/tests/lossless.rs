@@ -11,7 +11,8 @@ use std::path::Path;
 use clearway_sim::check::load_text;
 use clearway_sim::run_on;
 
-use crate::dice::{setting, Dice};
+use crate::cases::setting;
+use crate::dice::Dice;
 use crate::experiment::{figure, integers, texts, Outcome};
 
 fn seeds() -> u64 {

@@ -4,6 +4,7 @@ mod absent;
 mod arithmetic;
 mod baselines;
 mod buffers;
+mod cases;
 mod chance;
 mod class_order;
 mod classes;

@@ -185,8 +185,8 @@ fn paused_at_a_link_that_is_slow_until(until_ns: u64) -> f64 {
     floats(&outcome, "pauses", "paused_us")[link]
 }
 
-/// What is above XON leaves at ten times the rate from then on, in the middle of a window as at its ends: of each later microsecond a
-/// tenth is saved. A frame takes 0.8 us before and 0.08 us after.
+/// For each microsecond that the link is slow for longer, the sender is paused for 0.9 us longer: what leaves in it would have taken a tenth
+/// of that after it. So it is in the middle of a window as at its ends, to a frame, which takes 0.85 us.
 #[test]
 fn a_link_that_is_fast_again_tells_its_senders_to_go_on_when_it_should() {
     let first = 185_000;

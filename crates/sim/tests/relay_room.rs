@@ -12,7 +12,8 @@ use clearway_proto::units::{Rate, Span};
 use clearway_sim::check::{load_text, Loaded};
 use clearway_sim::run_on;
 
-use crate::dice::{cases, Dice};
+use crate::cases::cases;
+use crate::dice::Dice;
 use crate::experiment::{integers, texts, Outcome};
 
 fn seeds() -> u64 {

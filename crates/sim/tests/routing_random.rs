@@ -12,7 +12,8 @@ use clearway_sim::check::load_text;
 use clearway_sim::record::Outcome;
 use clearway_sim::run_on;
 
-use crate::dice::{cases, Dice};
+use crate::cases::cases;
+use crate::dice::Dice;
 use crate::experiment::{figure, integers};
 
 fn seeds() -> u64 {

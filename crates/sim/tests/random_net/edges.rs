@@ -1,7 +1,8 @@
 //! Odd values: a drawn scenario with some keys at or beyond the edges of what they take. Whatever that makes of it, it is
 //! refused with a sentence or it runs; it never panics.
 
-use crate::dice::{cases, setting, Dice};
+use crate::cases::{cases, setting};
+use crate::dice::Dice;
 use crate::random_net::case::{Case, Value};
 use crate::random_net::checks::{read_and_run, Failure};
 use crate::random_net::draw;

@@ -8,7 +8,7 @@ use clearway_sim::record::explanation::{Cause, Explanation, Part};
 use clearway_sim::record::{Column, Outcome};
 use clearway_sim::{run_explaining, run_on};
 
-use crate::dice::{cases, setting};
+use crate::cases::{cases, setting};
 use crate::random_net::case::Folder;
 use crate::random_net::draw;
 use crate::random_net::outcomes::difference;

@@ -33,7 +33,7 @@ use checks::{Failure, Verdict};
 use clearway_sim::check::load_text;
 use coverage::Coverage;
 
-use crate::dice::{cases, setting};
+use crate::cases::{cases, setting};
 
 /// Scenarios after which every pair of features that can be combined has been met.
 const ENOUGH_FOR_PAIRS: u64 = 6000;

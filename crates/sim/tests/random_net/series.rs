@@ -10,7 +10,7 @@ use clearway_sim::model::{FlowSeries, Rule, Scenario};
 use clearway_sim::record::{Column, Outcome};
 use clearway_sim::run_on;
 
-use crate::dice::{cases, setting};
+use crate::cases::{cases, setting};
 use crate::experiment::{floats, integers, table, texts};
 use crate::random_net::case::Folder;
 use crate::random_net::draw;
