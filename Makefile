@@ -72,7 +72,7 @@ quic: | needs-cargo
 test-release: | needs-cargo
 	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs:: theory:: random
 
-# The examples of docs/ADDING.md, compiled and tested in a copy of the tree.
+# The examples of docs/ADDING.md, compiled and tested in a copy of the tree. That their changes fit the tree is a part of lint.
 adding: | needs-cargo
 	$(PYTHON) -m tools.adding
 
@@ -125,6 +125,7 @@ lint-python: build $(VENV)/.tools
 	$(BIN)/python -m tools.structure
 	$(BIN)/python -m tools.words
 	$(BIN)/python -m tools.bpf
+	$(BIN)/python -m tools.adding --fit
 
 fmt: $(VENV)/.tools | needs-cargo
 	cargo fmt --all

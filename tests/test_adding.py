@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.adding.__main__ import add, problems_of
+from tools.adding.__main__ import add, main, problems_of
 from tools.adding.page import Chapter, chapters
 
 PAGE = """# Adding a pattern
@@ -71,6 +71,19 @@ def test_changes_are_found_wherever_they_have_moved(tmp_path: Path) -> None:
 def test_a_change_that_does_not_fit_is_named(tmp_path: Path) -> None:
     [line] = add(chapters(PAGE)[0], tree(tmp_path, "mod three;\n"))
     assert line.startswith("docs/ADDING.md: Adding a pattern: src/list.rs: ")
+
+
+@pytest.mark.parametrize(("lines", "status"), [("mod one;\nmod two;\n", 0), ("mod three;\n", 1)])
+def test_that_changes_fit_is_known_without_compiling(
+    lines: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tree(tmp_path, lines)
+    (there / "docs").mkdir()
+    (there / "docs/ADDING.md").write_text(PAGE, encoding="utf-8")
+    subprocess.run(["git", "add", "."], cwd=there, check=True)  # noqa: S607
+    monkeypatch.setattr("sys.argv", ["adding", "--fit", str(there)])
+    assert main() == status
+    assert (there / "src/list.rs").read_text(encoding="utf-8") == lines
 
 
 @pytest.mark.parametrize(("title", "is_too_much"), [("Adding a topology", True), ("Adding an agent", False)])

@@ -1,7 +1,8 @@
-"""The command line of the check: `python -m tools.adding [ROOT]`. Needs cargo and git."""
+"""The command line: `python -m tools.adding [--fit] [ROOT]`. Needs git, and cargo if not `--fit`."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -53,7 +54,13 @@ def copy_tracked(root: Path, tree: Path) -> None:
 
 def main() -> int:
     """Check the page; return the status that the process ends with."""
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.adding", description="Compile the examples of docs/ADDING.md."
+    )
+    parser.add_argument("--fit", action="store_true", help="only check that the changes fit the tree")
+    parser.add_argument("root", nargs="?", default=".", help="the repository (here)")
+    options = parser.parse_args()
+    root = Path(options.root).resolve()
     found = chapters((root / "docs/ADDING.md").read_text(encoding="utf-8"))
     wrong = problems_of(found)
     with tempfile.TemporaryDirectory(prefix="clearway-adding-") as folder:
@@ -62,8 +69,8 @@ def main() -> int:
         wrong.extend(line for chapter in found for line in add(chapter, tree))
         for line in wrong:
             print(line, file=sys.stderr)
-        if wrong:
-            return 1
+        if wrong or options.fit:
+            return int(bool(wrong))
         tests = [Path(path).stem for chapter in found for path in chapter.files if "/tests/" in path]
         command = ["cargo", "test", "--quiet", "-p", "clearway-sim", "--test", "all", "--", *tests]
         # These tests run for a moment, and compiling costs more than that: nothing is optimised.
