@@ -71,41 +71,52 @@ impl Agenda {
         }
     }
 
-    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`: with at most
-    /// [`FEW`], with those of one node, of whose order this is `known`, or with at most [`FEW`] of each of several nodes, node
-    /// by node.
+    /// Begins anew with at most [`FEW`] events, the node and the slot of each, in the window that begins at `start`. Of their order
+    /// this is `known`.
     #[inline]
-    pub fn begin<'a>(
+    pub fn begin_few<'a>(
         &mut self,
         start: u64,
         events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
         known: Known,
     ) {
-        debug_assert!(self.next == self.items.len(), "a window was left before its end");
-        self.start = start;
-        self.next = 0;
-        self.items.clear();
-        if events.len() <= FEW {
-            self.layout = Layout::Few;
-            let (latest, mut in_order) = (&mut self.latest, true);
-            self.items.extend(events.map(|(event, node, slot)| {
-                let before = std::mem::replace(&mut latest[node as usize], event.time);
-                in_order &= before < event.time;
-                item(event, start, node, slot)
-            }));
-            if !in_order {
-                order::sort(&mut self.items, &mut self.spare, known);
-            }
-        } else {
-            self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
-            if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
-                self.layout = Layout::OfOne;
-                order::sort(&mut self.items, &mut self.spare, known);
-            } else {
-                self.layout = Layout::ByNode;
-                sort_each(&mut self.items);
-            }
+        debug_assert!(events.len() <= FEW, "more than few events");
+        self.clear(start, Layout::Few);
+        let (latest, mut in_order) = (&mut self.latest, true);
+        self.items.extend(events.map(|(event, node, slot)| {
+            let before = std::mem::replace(&mut latest[node as usize], event.time);
+            in_order &= before < event.time;
+            item(event, start, node, slot)
+        }));
+        if !in_order {
+            order::sort(&mut self.items, &mut self.spare, known);
         }
+    }
+
+    /// Begins anew as [`Self::begin_few`] does, with events of one node, of whose order this is `known`, or with at most [`FEW`] of
+    /// each of several nodes, node by node.
+    #[inline]
+    pub fn begin_many<'a>(
+        &mut self,
+        start: u64,
+        events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
+        known: Known,
+    ) {
+        self.clear(start, Layout::OfOne);
+        self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
+        if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
+            order::sort(&mut self.items, &mut self.spare, known);
+        } else {
+            self.layout = Layout::ByNode;
+            sort_each(&mut self.items);
+        }
+    }
+
+    #[inline(always)]
+    fn clear(&mut self, start: u64, layout: Layout) {
+        debug_assert!(self.next == self.items.len(), "a window was left before its end");
+        (self.start, self.layout, self.next) = (start, layout, 0);
+        self.items.clear();
     }
 
     /// Adds an event of a node that happens in this window, no earlier than the one taken last, which is of this node, too. What
@@ -227,11 +238,13 @@ mod tests {
             if nodes > 1 && count > FEW as u64 {
                 events.sort_by_key(|(_, node)| *node);
             }
-            agenda.begin(
-                start,
-                events.iter().map(|(event, node)| (event, *node, NO_SLOT)),
-                Known::Length(LENGTH),
-            );
+            let (items, known) =
+                (events.iter().map(|(event, node)| (event, *node, NO_SLOT)), Known::Length(LENGTH));
+            if events.len() <= FEW {
+                agenda.begin_few(start, items, known);
+            } else {
+                agenda.begin_many(start, items, known);
+            }
             let mut left = vec![std::collections::BTreeSet::new(); NODES as usize];
             for (event, node) in &events {
                 left[*node as usize].insert(event.order_since(start));

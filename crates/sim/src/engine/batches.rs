@@ -2,8 +2,8 @@
 //!
 //! In a window the nodes need no order among each other. Where there are many events, those of one node are a batch, so
 //! that what belongs to the node is fetched once; nodes that are visited and have few events share one, node by node, as a
-//! batch costs something by itself. Where there are few events, at most [`FEW`], two batches do: one of the nodes that only
-//! forward frames, and one of all others.
+//! batch costs something by itself. Where there are few events, at most [`FEW`], two batches do: one of the nodes that go first,
+//! switches of one kind, and one of all others.
 
 use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
 use super::order::{deal, FEW};
@@ -63,14 +63,15 @@ impl Batches {
         self.count
     }
 
-    /// Deals the events out; `forwards` says of a node whether it only forwards frames.
+    /// Deals the events out. `forwards` says of a node whether it only forwards frames, and `goes_first` whether its events come
+    /// before those of all others where there are few.
     #[inline(always)]
-    pub fn deal(&mut self, forwards: impl Fn(u32) -> bool) {
+    pub fn deal(&mut self, goes_first: impl Fn(u32) -> bool, forwards: impl Fn(u32) -> bool) {
         self.ends.clear();
         self.count = self.entries.len();
         self.make_room();
         if self.count <= FEW {
-            self.part(forwards);
+            self.part(goes_first);
         } else {
             self.group(forwards);
         }
@@ -103,16 +104,16 @@ impl Batches {
         self.dealt = dealt;
     }
 
-    /// Nodes that forward, then all others, whose events stay in the order in which they came: mostly, those of one node are in
+    /// Nodes that go first, then all others, whose events stay in the order in which they came: mostly, those of one node are in
     /// the order of time.
-    fn part(&mut self, forwards: impl Fn(u32) -> bool) {
+    fn part(&mut self, goes_first: impl Fn(u32) -> bool) {
         let count = self.count;
         let (mut first, mut last) = (0, count);
         for &entry in self.entries[..self.count].iter().rev() {
             // Which it is cannot be predicted: it is written at both ends, and the next overwrites it at one of them.
             self.dealt[first] = entry;
             self.dealt[last - 1] = entry;
-            let here = usize::from(forwards(node_of(entry)));
+            let here = usize::from(goes_first(node_of(entry)));
             first += here;
             last -= 1 - here;
         }
@@ -221,6 +222,7 @@ mod tests {
         let mut stream = Stream::new(1, Entity::TrafficTable, 0);
         let mut batches = Batches::new(200);
         let forwards = |node: u32| node < 4;
+        let goes_first = |node: u32| node < 8;
         let (mut shared, mut apart) = (0, 0);
         for round in 0..500 {
             let nodes = [10, 40, 200][round % 3];
@@ -234,7 +236,7 @@ mod tests {
             let mut draw = |slot| entry(stream.below(nodes) as u32, stream.below(PARTS as u64), slot as u32);
             let mut entries: Vec<Entry> = (0..count).map(&mut draw).collect();
             batches.begin().extend_from_slice(&entries);
-            batches.deal(forwards);
+            batches.deal(goes_first, forwards);
             assert_eq!(batches.count(), count);
             assert_eq!(batches.are_near_their_places(), MANY.contains(&count));
             let mut found = Vec::new();
@@ -244,8 +246,15 @@ mod tests {
                 let batch = &dealt[std::mem::replace(&mut from, to)..to];
                 assert!(dealt.len() >= to + AHEAD);
                 assert!(!batch.is_empty());
-                let alike = |&entry: &Entry| forwards(node_of(entry)) == forwards(node_of(batch[0]));
-                assert!(batch.iter().all(alike));
+                let kind = |&entry: &Entry| {
+                    let node = node_of(entry);
+                    if count > FEW {
+                        forwards(node)
+                    } else {
+                        goes_first(node)
+                    }
+                };
+                assert!(batch.iter().all(|entry| kind(entry) == kind(&batch[0])));
                 let of_nodes: Vec<&[Entry]> = batch.chunk_by(|a, b| node_of(*a) == node_of(*b)).collect();
                 if count > FEW && of_nodes.len() > 1 {
                     shared += 1;

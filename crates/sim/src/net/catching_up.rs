@@ -103,6 +103,17 @@ impl Ports {
         }
     }
 
+    /// Ends the transmission of a NIC that catches up, if it need not be looked at when the window ends, and has nothing to say.
+    /// Returns whether it did; else nothing has changed.
+    #[inline(always)]
+    pub fn end_nic_alone(&mut self, at: u32) -> bool {
+        let is_all = !self.port(at).intersects(Port::BEHIND) && !self.has_waiting(at);
+        if is_all {
+            self.end_transmission(at);
+        }
+        is_all
+    }
+
     /// A NIC has caught up at the end of a window, and is the one of `place` in the list. It stays there if it transmits and something
     /// waits for it. Returns the place of the next one.
     pub fn note_nic(&mut self, at: u32, waits: bool, place: usize) -> usize {

@@ -195,6 +195,7 @@ pub(super) fn domains(scenario: &Scenario, plan: &Plan) -> Vec<Domain> {
         domain.hosts.jobs = Jobs::new(scenario, plan, domain.number);
         domain.hosts.plan_jobs(plan, &mut domain.out);
         domain.let_nics_catch_up();
+        domain.choose_first_nodes();
     }
     domains
 }
@@ -216,6 +217,7 @@ fn domain(scenario: &Scenario, plan: &Plan, number: u32, builder: &mut PortBuild
                 && plan.forwarding.is_none()
                 && !plan.graph.outgoing(node).iter().any(ruled)
                 && !chooses,
+            goes_first: false,
         });
         if is_host {
             let kind = scenario.hosts.index_of(node);

@@ -20,7 +20,7 @@ use crate::engine::agenda::{self};
 use crate::engine::batches::{Batches, AHEAD};
 use crate::engine::calendar::{node_of, slot_of, Entry};
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::engine::order::{Item, Known};
+use crate::engine::order::{Item, Known, FEW};
 use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::routes::Next;
@@ -50,6 +50,8 @@ pub(super) struct NodeState {
     pub host: u32,
     /// Frames are all that it has to do with, and all its ports are plain.
     pub forwards: bool,
+    /// Where a window has few events, those of this node and of its like come first, as a batch of their own.
+    pub goes_first: bool,
 }
 
 impl Domain {
@@ -58,7 +60,8 @@ impl Domain {
         self.out.end = end;
         let start = plan.windows.start(window);
         self.gather(plan, window, start);
-        self.batches.deal(|node| self.nodes[node as usize].forwards);
+        let nodes = &self.nodes;
+        self.batches.deal(|node| nodes[node as usize].goes_first, |node| nodes[node as usize].forwards);
         self.out.events += self.batches.count() as u64;
         let length = plan.windows.length();
         let known = if self.batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
@@ -85,6 +88,15 @@ impl Domain {
         self.fabric.catch_up_all(plan, &mut self.out);
         if self.hosts.nics_catch_up {
             self.catch_up_nics(plan);
+        }
+    }
+
+    /// Chooses the nodes that go first where a window has few events: switches that only forward frames, or all switches where
+    /// there are none of these. A switch has several events then, which come in any order, and most hosts have one.
+    pub(super) fn choose_first_nodes(&mut self) {
+        let forwards = self.nodes.iter().any(|node| node.forwards);
+        for node in &mut self.nodes {
+            node.goes_first = if forwards { node.forwards } else { node.host == NONE };
         }
     }
 
@@ -143,11 +155,17 @@ impl Domain {
     #[inline(never)]
     fn visit<const CATCHES_UP: bool>(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.out.calendar.parts();
-        let events = entries.windows(AHEAD + 1).map(|near| {
-            prefetch(events, slot_of(near[AHEAD]) as usize);
-            (&events[slot_of(near[0]) as usize], node_of(near[0]), slot_of(near[0]))
-        });
-        self.out.agenda.begin(start, events, known);
+        let known_as = |entry| (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
+        let own = &entries[..entries.len() - AHEAD];
+        if own.len() <= FEW {
+            self.out.agenda.begin_few(start, own.iter().map(|&entry| known_as(entry)), known);
+        } else {
+            let events = entries.windows(AHEAD + 1).map(|near| {
+                prefetch(events, slot_of(near[AHEAD]) as usize);
+                known_as(near[0])
+            });
+            self.out.agenda.begin_many(start, events, known);
+        }
         while let Some(item) = self.out.agenda.pop() {
             self.happen::<CATCHES_UP>(plan, item);
         }
@@ -181,7 +199,7 @@ impl Domain {
         let host = self.nodes[self.out.node as usize].host;
         if host == NONE {
             self.happen_at_switch(plan, item);
-        } else if CATCHES_UP && self.is_nic_behind(host) {
+        } else if CATCHES_UP && self.is_nic_behind(host) && !self.end_at_nic(plan, host) {
             self.out.agenda.put_back();
             self.go_on_at_nic(plan, host);
         } else if agenda::is_arrival(item) {

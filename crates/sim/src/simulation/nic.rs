@@ -104,7 +104,9 @@ impl Domain {
         if self.fabric.ports.port(nic).intersects(Port::RULED) {
             let transmission = self.fabric.ports.send_pulled(nic, plan.class_of(&frame), frame, self.out.now);
             self.fabric.follow(plan, &mut self.out, nic, &transmission);
-            self.arm_if_asked(plan, host);
+            if wants.readiness != Readiness::Ready {
+                self.arm_if_asked(plan, host);
+            }
         } else {
             self.offer(plan, nic, frame);
         }
@@ -152,6 +154,18 @@ impl Domain {
     #[inline(always)]
     pub(super) fn is_nic_behind(&self, host: u32) -> bool {
         self.fabric.ports.is_nic_behind(self.hosts.all[host as usize].nic, self.out.now)
+    }
+
+    /// Ends the transmission of a NIC that catches up, if that is all that it did then: nothing waits at it or for it. Returns
+    /// whether it did.
+    #[inline(always)]
+    pub(super) fn end_at_nic(&mut self, plan: &Plan, host: u32) -> bool {
+        let is_all = self.fabric.ports.end_nic_alone(self.hosts.all[host as usize].nic);
+        debug_assert!(
+            !is_all || self.hosts.asking(plan, host) == 0,
+            "a NIC for which flows wait is not behind"
+        );
+        is_all
     }
 
     /// A NIC that catches up has ended a transmission, and does what it did then.
