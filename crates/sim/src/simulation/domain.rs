@@ -157,6 +157,7 @@ impl Domain {
         let (events, _) = self.out.calendar.parts();
         let known_as = |entry| (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
         let own = &entries[..entries.len() - AHEAD];
+        // Few are read before memory that is asked for now would be there.
         if own.len() <= FEW {
             self.out.agenda.begin_few(start, own.iter().map(|&entry| known_as(entry)), known);
         } else {

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::engine::batches::AHEAD;
 use crate::engine::calendar::{slot_of, Entry};
 use crate::engine::event::{Frame, Meta};
-use crate::engine::order::{self, Item, Known};
+use crate::engine::order::{self, Item, Known, FEW};
 use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
@@ -45,17 +45,26 @@ impl Fabric {
         let (events, schedule) = out.calendar.parts();
         let ports = &mut self.ports;
         self.frames.clear();
-        self.frames.extend(entries.windows(AHEAD + 1).map(|near| {
-            prefetch(events, slot_of(near[AHEAD]) as usize);
-            plan.routes.prefetch(events[slot_of(near[AHEAD / 2]) as usize].route());
-            let slot = slot_of(near[0]);
+        let item = |ports: &Ports, entry: Entry| {
+            let slot = slot_of(entry);
             let event = &events[slot as usize];
             let Next::Port(at) = plan.routes.next(event.route(), event.meta()) else {
                 unreachable!("a route does not end at a switch without an agent");
             };
             ports.prefetch(at);
             Item { order: event.order_since(start), tag: u64::from(slot) << 32 | u64::from(at) }
-        }));
+        };
+        let own = &entries[..entries.len() - AHEAD];
+        // Few are read before memory that is asked for now would be there.
+        if own.len() <= FEW {
+            self.frames.extend(own.iter().map(|&entry| item(ports, entry)));
+        } else {
+            self.frames.extend(entries.windows(AHEAD + 1).map(|near| {
+                prefetch(events, slot_of(near[AHEAD]) as usize);
+                plan.routes.prefetch(events[slot_of(near[AHEAD / 2]) as usize].route());
+                item(ports, near[0])
+            }));
+        }
         out.packet_hops += self.frames.len() as u64;
         order::sort(&mut self.frames, &mut self.spare_frames, known);
         // So that there is one to be prefetched for the last frames, too.
