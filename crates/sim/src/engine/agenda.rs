@@ -71,8 +71,30 @@ impl Agenda {
         }
     }
 
-    /// Begins anew with at most [`FEW`] events, the node and the slot of each, in the window that begins at `start`. Of their order
-    /// this is `known`.
+    /// Begins anew with these events and the node and the slot of each, in the window that begins at `start`: with at most
+    /// [`FEW`], with those of one node, of whose order this is `known`, or with at most [`FEW`] of each of several nodes, node
+    /// by node.
+    #[inline]
+    pub fn begin<'a>(
+        &mut self,
+        start: u64,
+        events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
+        known: Known,
+    ) {
+        if events.len() <= FEW {
+            return self.begin_few(start, events, known);
+        }
+        self.clear(start, Layout::OfOne);
+        self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
+        if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
+            order::sort(&mut self.items, &mut self.spare, known);
+        } else {
+            self.layout = Layout::ByNode;
+            sort_each(&mut self.items);
+        }
+    }
+
+    /// Does what [`Self::begin`] does with at most [`FEW`] events.
     #[inline]
     pub fn begin_few<'a>(
         &mut self,
@@ -90,25 +112,6 @@ impl Agenda {
         }));
         if !in_order {
             order::sort(&mut self.items, &mut self.spare, known);
-        }
-    }
-
-    /// Begins anew as [`Self::begin_few`] does, with events of one node, of whose order this is `known`, or with at most [`FEW`] of
-    /// each of several nodes, node by node.
-    #[inline]
-    pub fn begin_many<'a>(
-        &mut self,
-        start: u64,
-        events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
-        known: Known,
-    ) {
-        self.clear(start, Layout::OfOne);
-        self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
-        if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
-            order::sort(&mut self.items, &mut self.spare, known);
-        } else {
-            self.layout = Layout::ByNode;
-            sort_each(&mut self.items);
         }
     }
 
@@ -238,13 +241,11 @@ mod tests {
             if nodes > 1 && count > FEW as u64 {
                 events.sort_by_key(|(_, node)| *node);
             }
-            let (items, known) =
-                (events.iter().map(|(event, node)| (event, *node, NO_SLOT)), Known::Length(LENGTH));
-            if events.len() <= FEW {
-                agenda.begin_few(start, items, known);
-            } else {
-                agenda.begin_many(start, items, known);
-            }
+            agenda.begin(
+                start,
+                events.iter().map(|(event, node)| (event, *node, NO_SLOT)),
+                Known::Length(LENGTH),
+            );
             let mut left = vec![std::collections::BTreeSet::new(); NODES as usize];
             for (event, node) in &events {
                 left[*node as usize].insert(event.order_since(start));

@@ -70,11 +70,16 @@ impl Batches {
         self.ends.clear();
         self.count = self.entries.len();
         self.make_room();
-        if self.count <= FEW {
+        if self.are_few() {
             self.part(goes_first);
         } else {
             self.group(forwards);
         }
+    }
+
+    /// Returns whether there are so few events that each is read before memory would be there that is asked for now.
+    pub fn are_few(&self) -> bool {
+        self.count <= FEW
     }
 
     /// Returns whether what will be touched had better be asked for ahead of its time.

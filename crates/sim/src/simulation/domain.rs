@@ -20,7 +20,7 @@ use crate::engine::agenda::{self};
 use crate::engine::batches::{Batches, AHEAD};
 use crate::engine::calendar::{node_of, slot_of, Entry};
 use crate::engine::event::{Event, Frame, Kind, Meta};
-use crate::engine::order::{Item, Known, FEW};
+use crate::engine::order::{Item, Known};
 use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::routes::Next;
@@ -147,7 +147,8 @@ impl Domain {
     /// what happens next at fixed distances from one address, fewer registers are needed.
     #[inline(never)]
     fn forward_all(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
-        self.fabric.forward_all(plan, &mut self.out, start, entries, known);
+        let few = self.batches.are_few();
+        self.fabric.forward_all(plan, &mut self.out, start, (entries, few), known);
     }
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for
@@ -156,16 +157,15 @@ impl Domain {
     fn visit<const CATCHES_UP: bool>(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.out.calendar.parts();
         let known_as = |entry| (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
-        let own = &entries[..entries.len() - AHEAD];
-        // Few are read before memory that is asked for now would be there.
-        if own.len() <= FEW {
-            self.out.agenda.begin_few(start, own.iter().map(|&entry| known_as(entry)), known);
+        if self.batches.are_few() {
+            let own = entries[..entries.len() - AHEAD].iter();
+            self.out.agenda.begin_few(start, own.map(|&entry| known_as(entry)), known);
         } else {
             let events = entries.windows(AHEAD + 1).map(|near| {
                 prefetch(events, slot_of(near[AHEAD]) as usize);
                 known_as(near[0])
             });
-            self.out.agenda.begin_many(start, events, known);
+            self.out.agenda.begin(start, events, known);
         }
         while let Some(item) = self.out.agenda.pop() {
             self.happen::<CATCHES_UP>(plan, item);

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::engine::batches::AHEAD;
 use crate::engine::calendar::{slot_of, Entry};
 use crate::engine::event::{Frame, Meta};
-use crate::engine::order::{self, Item, Known, FEW};
+use crate::engine::order::{self, Item, Known};
 use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
@@ -39,9 +39,16 @@ impl Fabric {
     }
 
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
-    /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched.
+    /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched unless the window has but a `few`.
     #[inline(always)]
-    pub fn forward_all(&mut self, plan: &Plan, out: &mut Out, start: u64, entries: &[Entry], known: Known) {
+    pub fn forward_all(
+        &mut self,
+        plan: &Plan,
+        out: &mut Out,
+        start: u64,
+        (entries, few): (&[Entry], bool),
+        known: Known,
+    ) {
         let (events, schedule) = out.calendar.parts();
         let ports = &mut self.ports;
         self.frames.clear();
@@ -54,10 +61,9 @@ impl Fabric {
             ports.prefetch(at);
             Item { order: event.order_since(start), tag: u64::from(slot) << 32 | u64::from(at) }
         };
-        let own = &entries[..entries.len() - AHEAD];
-        // Few are read before memory that is asked for now would be there.
-        if own.len() <= FEW {
-            self.frames.extend(own.iter().map(|&entry| item(ports, entry)));
+        if few {
+            let own = entries[..entries.len() - AHEAD].iter();
+            self.frames.extend(own.map(|&entry| item(ports, entry)));
         } else {
             self.frames.extend(entries.windows(AHEAD + 1).map(|near| {
                 prefetch(events, slot_of(near[AHEAD]) as usize);
