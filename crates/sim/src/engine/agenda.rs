@@ -81,45 +81,31 @@ impl Agenda {
         events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
         known: Known,
     ) {
-        if events.len() <= FEW {
-            return self.begin_few(start, events, known);
-        }
-        self.clear(start, Layout::OfOne);
-        self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
-        if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
-            order::sort(&mut self.items, &mut self.spare, known);
-        } else {
-            self.layout = Layout::ByNode;
-            sort_each(&mut self.items);
-        }
-    }
-
-    /// Does what [`Self::begin`] does with at most [`FEW`] events.
-    #[inline]
-    pub fn begin_few<'a>(
-        &mut self,
-        start: u64,
-        events: impl ExactSizeIterator<Item = (&'a Event, u32, u32)>,
-        known: Known,
-    ) {
-        debug_assert!(events.len() <= FEW, "more than few events");
-        self.clear(start, Layout::Few);
-        let (latest, mut in_order) = (&mut self.latest, true);
-        self.items.extend(events.map(|(event, node, slot)| {
-            let before = std::mem::replace(&mut latest[node as usize], event.time);
-            in_order &= before < event.time;
-            item(event, start, node, slot)
-        }));
-        if !in_order {
-            order::sort(&mut self.items, &mut self.spare, known);
-        }
-    }
-
-    #[inline(always)]
-    fn clear(&mut self, start: u64, layout: Layout) {
         debug_assert!(self.next == self.items.len(), "a window was left before its end");
-        (self.start, self.layout, self.next) = (start, layout, 0);
+        self.start = start;
+        self.next = 0;
         self.items.clear();
+        if events.len() <= FEW {
+            self.layout = Layout::Few;
+            let (latest, mut in_order) = (&mut self.latest, true);
+            self.items.extend(events.map(|(event, node, slot)| {
+                let before = std::mem::replace(&mut latest[node as usize], event.time);
+                in_order &= before < event.time;
+                item(event, start, node, slot)
+            }));
+            if !in_order {
+                order::sort(&mut self.items, &mut self.spare, known);
+            }
+        } else {
+            self.items.extend(events.map(|(event, node, slot)| item(event, start, node, slot)));
+            if node_of(self.items[0]) == node_of(self.items[self.items.len() - 1]) {
+                self.layout = Layout::OfOne;
+                order::sort(&mut self.items, &mut self.spare, known);
+            } else {
+                self.layout = Layout::ByNode;
+                sort_each(&mut self.items);
+            }
+        }
     }
 
     /// Adds an event of a node that happens in this window, no earlier than the one taken last, which is of this node, too. What

@@ -77,7 +77,7 @@ impl Batches {
         }
     }
 
-    /// Returns whether there are so few events that each is read before memory would be there that is asked for now.
+    /// Returns whether there are few events, at most [`FEW`]: each is read before memory would be there that is asked for now.
     pub fn are_few(&self) -> bool {
         self.count <= FEW
     }

@@ -147,8 +147,10 @@ impl Domain {
     /// what happens next at fixed distances from one address, fewer registers are needed.
     #[inline(never)]
     fn forward_all(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
+        let forwards = |entry: &Entry| self.nodes[node_of(*entry) as usize].forwards;
+        debug_assert!(entries[..entries.len() - AHEAD].iter().all(forwards), "a batch of two kinds");
         let few = self.batches.are_few();
-        self.fabric.forward_all(plan, &mut self.out, start, (entries, few), known);
+        self.fabric.forward_all(plan, &mut self.out, start, entries, known, few);
     }
 
     /// All that happens in a window at hosts, at switches with ruled ports, and where agents are; `entries` are as for
@@ -156,14 +158,14 @@ impl Domain {
     #[inline(never)]
     fn visit<const CATCHES_UP: bool>(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.out.calendar.parts();
-        let known_as = |entry| (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
+        let with_its_node = |entry| (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
         if self.batches.are_few() {
             let own = entries[..entries.len() - AHEAD].iter();
-            self.out.agenda.begin_few(start, own.map(|&entry| known_as(entry)), known);
+            self.out.agenda.begin(start, own.map(|&entry| with_its_node(entry)), known);
         } else {
             let events = entries.windows(AHEAD + 1).map(|near| {
                 prefetch(events, slot_of(near[AHEAD]) as usize);
-                known_as(near[0])
+                with_its_node(near[0])
             });
             self.out.agenda.begin(start, events, known);
         }
@@ -200,7 +202,7 @@ impl Domain {
         let host = self.nodes[self.out.node as usize].host;
         if host == NONE {
             self.happen_at_switch(plan, item);
-        } else if CATCHES_UP && self.is_nic_behind(host) && !self.end_at_nic(plan, host) {
+        } else if CATCHES_UP && self.is_nic_behind(host) && !self.end_nic_alone(plan, host) {
             self.out.agenda.put_back();
             self.go_on_at_nic(plan, host);
         } else if agenda::is_arrival(item) {

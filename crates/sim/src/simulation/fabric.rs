@@ -39,15 +39,16 @@ impl Fabric {
     }
 
     /// All that happens in a window at a switch, or at several, whose ports are plain: frames come, and go on in their
-    /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched unless the window has but a `few`.
+    /// slots. Behind their entries are [`AHEAD`] of other events, to be prefetched unless the window has `few`.
     #[inline(always)]
     pub fn forward_all(
         &mut self,
         plan: &Plan,
         out: &mut Out,
         start: u64,
-        (entries, few): (&[Entry], bool),
+        entries: &[Entry],
         known: Known,
+        few: bool,
     ) {
         let (events, schedule) = out.calendar.parts();
         let ports = &mut self.ports;

@@ -104,6 +104,7 @@ impl Domain {
         if self.fabric.ports.port(nic).intersects(Port::RULED) {
             let transmission = self.fabric.ports.send_pulled(nic, plan.class_of(&frame), frame, self.out.now);
             self.fabric.follow(plan, &mut self.out, nic, &transmission);
+            // A flow that is ready waits again, and has the NIC wake for itself.
             if wants.readiness != Readiness::Ready {
                 self.arm_if_asked(plan, host);
             }
@@ -159,7 +160,7 @@ impl Domain {
     /// Ends the transmission of a NIC that catches up, if that is all that it did then: nothing waits at it or for it. Returns
     /// whether it did.
     #[inline(always)]
-    pub(super) fn end_at_nic(&mut self, plan: &Plan, host: u32) -> bool {
+    pub(super) fn end_nic_alone(&mut self, plan: &Plan, host: u32) -> bool {
         let is_all = self.fabric.ports.end_nic_alone(self.hosts.all[host as usize].nic);
         debug_assert!(
             !is_all || self.hosts.asking(plan, host) == 0,
