@@ -290,6 +290,32 @@ def test_ctrl_c_before_the_start_leaves_nothing(scenario: Path, clearway: Clearw
     assert nothing_but(scenario.parent, "two.toml", "hosts.toml")
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_ctrl_c_while_the_controller_starts_leaves_none_behind(
+    scenario: Path, clearway: Clearway, daemon: Daemon, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """It has a session of its own, so no terminal would end it; nothing holds it yet as the signal comes."""
+    daemon([], _WAIT)
+    start, started = controller.subprocess.Popen, list[controller.subprocess.Popen[bytes]]()
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        if when == "before":
+            os.kill(os.getpid(), signal.SIGINT)
+        started.append(start(*arguments, **named))
+        if when == "after":
+            os.kill(os.getpid(), signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(controller.subprocess, "Popen", interrupted)
+    answer = run_on_hosts(clearway, scenario)
+    assert answer.status == 130, answer
+    assert "before the run started, nothing written" in answer.err
+    (process,) = started
+    assert process.returncode is not None
+    assert nothing_but(scenario.parent, "two.toml", "hosts.toml")
+
+
 def test_without_the_daemon_it_says_so(
     scenario: Path, clearway: Clearway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
