@@ -1,6 +1,7 @@
 //! The frames that wait at ruled ports, as one list a queue in a common pool.
 
 use crate::engine::event::{Frame, Meta};
+use crate::engine::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 
@@ -100,6 +101,7 @@ impl WaitingFrames {
         place.next = self.free;
         self.free = at;
         queue.head = node.next;
+        prefetch(&self.nodes, node.next as usize);
         node.waited()
     }
 
