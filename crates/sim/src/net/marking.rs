@@ -9,10 +9,10 @@ use crate::random::Stream;
 pub struct Marking {
     /// Where frames meet the queue.
     pub at: MarkPoint,
-    /// ECN-capable frames that meet more bytes are marked.
+    /// Nothing is marked that meets no more bytes.
     pub above: u32,
-    /// Marking with a probability, in addition to the threshold.
-    pub red: Option<RedMarking>,
+    /// What decides of frames that meet more; `None` where all ECN-capable ones are marked.
+    pub red: Option<Box<RedMarking>>,
 }
 
 impl Marking {
@@ -30,7 +30,7 @@ impl Marking {
     }
 
     fn marks(&mut self, held: u32) -> bool {
-        held > self.above || self.red.as_mut().is_some_and(|red| red.marks(held))
+        held > self.above && self.red.as_mut().is_none_or(|red| red.marks(held))
     }
 }
 
@@ -51,9 +51,7 @@ pub struct RedMarking {
 impl RedMarking {
     fn marks(&mut self, held: u32) -> bool {
         let held = u64::from(held);
-        if held <= self.min {
-            return false;
-        }
+        debug_assert!(held > self.min, "so few bytes are nothing to decide about");
         if held > self.max {
             return true;
         }

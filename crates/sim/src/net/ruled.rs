@@ -274,10 +274,10 @@ impl Ports {
 /// The class to serve of these. Where there is one, there is no choice.
 #[inline(always)]
 fn choose(rules: &mut Rules, classes: &[Rule], of: ClassSet) -> Option<usize> {
-    if rules.queues.len() == 1 {
-        return (of != 0).then_some(0);
+    match &mut rules.scheduler {
+        None => (of != 0).then_some(0),
+        Some(scheduler) => scheduler.choose(classes, of),
     }
-    rules.scheduler.choose(classes, of)
 }
 
 /// A frame begins to leave: when it arrives at the link's end, in picoseconds, if the link does not lose it.
@@ -303,8 +303,8 @@ fn begin(
     rules.in_transmission = size;
     rules.sending = class as u8;
     rules.ingress = ingress;
-    if rules.queues.len() > 1 {
-        rules.scheduler.serve(classes, class, size);
+    if let Some(scheduler) = &mut rules.scheduler {
+        scheduler.serve(classes, class, size);
     }
     let own = &mut rules.queues[class].counters;
     own.sent_frames += 1;

@@ -14,8 +14,9 @@ use crate::model::MarkPoint;
 #[derive(Debug)]
 pub struct Rules {
     /// One queue a class, or one where there are no classes.
-    pub(super) queues: Vec<ClassQueue>,
-    pub(super) scheduler: Scheduler,
+    pub(super) queues: Box<[ClassQueue]>,
+    /// What decides between classes; `None` where there is one.
+    pub(super) scheduler: Option<Box<Scheduler>>,
     /// The classes of which frames wait.
     pub(super) queued: ClassSet,
     /// The class of the frame sent last.
@@ -65,8 +66,9 @@ impl Special {
 /// No switch: the port is a host's.
 pub(super) const NO_SWITCH: u32 = u32::MAX;
 
-/// A class at a port.
+/// A class at a port. What each frame needs is one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct ClassQueue {
     pub(super) frames: FrameQueue,
     /// Bytes waiting, without the frame in transmission.
@@ -106,8 +108,8 @@ impl Rules {
             counters: ClassCounters::default(),
         };
         Rules {
+            scheduler: (markings.len() > 1).then(|| Box::new(scheduler)),
             queues: markings.into_iter().map(queue).collect(),
-            scheduler,
             queued: 0,
             sending: 0,
             in_transmission: 0,

@@ -310,7 +310,7 @@ impl<'a> PortBuilder<'a> {
                 let id = u64::from(link) | (class as u64) << 32;
                 let stream = Stream::new(self.scenario.seed, Entity::Marking, id);
                 let red = RedMarking { min: min.get(), max: max.get(), pmax, stream };
-                Marking { at, above: u32::MAX, red: Some(red) }
+                Marking { at, above: up_to_4_gb(min), red: Some(Box::new(red)) }
             }
         }
     }
