@@ -194,8 +194,7 @@ impl Ports {
         }
         port.count_wait(now - since, size);
         let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
-        let special = rules.special.is_some();
-        let leaves = if special {
+        let leaves = if rules.concerns_frames() {
             self.begin_specially(at, class, size, (now, arrives))
         } else {
             Leaves::Arriving(arrives)
@@ -214,7 +213,7 @@ impl Ports {
     fn begin(&mut self, at: u32, class: usize, size: u32, ingress: u32, now: u64) -> Leaves {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
-        if rules.special.is_some() {
+        if rules.concerns_frames() {
             return self.begin_specially(at, class, size, (now, arrives));
         }
         Leaves::Arriving(arrives)
@@ -274,7 +273,7 @@ impl Ports {
 /// The class to serve of these. Where there is one, there is no choice.
 #[inline(always)]
 fn choose(rules: &mut Rules, classes: &[Rule], of: ClassSet) -> Option<usize> {
-    match &mut rules.scheduler {
+    match rules.scheduler() {
         None => (of != 0).then_some(0),
         Some(scheduler) => scheduler.choose(classes, of),
     }
@@ -303,7 +302,7 @@ fn begin(
     rules.in_transmission = size;
     rules.sending = class as u8;
     rules.ingress = ingress;
-    if let Some(scheduler) = &mut rules.scheduler {
+    if let Some(scheduler) = rules.scheduler() {
         scheduler.serve(classes, class, size);
     }
     let own = &mut rules.queues[class].counters;

@@ -10,13 +10,12 @@ use super::scheduling::{only, ClassSet, Scheduler};
 use crate::engine::event::Frame;
 use crate::model::MarkPoint;
 
-/// The rules and the queues of a port.
+/// The rules and the queues of a port: one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Rules {
     /// One queue a class, or one where there are no classes.
     pub(super) queues: Box<[ClassQueue]>,
-    /// What decides between classes; `None` where there is one.
-    pub(super) scheduler: Option<Box<Scheduler>>,
     /// The classes of which frames wait.
     pub(super) queued: ClassSet,
     /// The class of the frame sent last.
@@ -26,7 +25,7 @@ pub struct Rules {
     /// Bytes waiting, without the frame in transmission.
     pub(super) waiting: u32,
     pub(super) memory: Memory,
-    /// Losses of the link, and telemetry that is written into frames that begin to leave; `None` at most ports.
+    /// What few ports have: several classes, losses of the link, telemetry that is written into frames.
     pub(super) special: Option<Box<Special>>,
     /// Frames may be lost, written into, or marked where they come.
     pub(super) joins_rarely: bool,
@@ -44,6 +43,8 @@ pub struct Rules {
 /// What few ports do for a frame that begins to leave. It stands apart: one look tells most ports that there is nothing to do.
 #[derive(Debug, Default)]
 pub(super) struct Special {
+    /// What decides between classes; `None` where there is one.
+    pub(super) scheduler: Option<Scheduler>,
     /// The link may lose the frame.
     loss: Option<Loss>,
     /// Telemetry is written into it.
@@ -51,6 +52,12 @@ pub(super) struct Special {
 }
 
 impl Special {
+    /// Returns whether the link may lose the frame, or telemetry is written into it.
+    #[inline]
+    pub(super) fn concerns_frames(&self) -> bool {
+        self.loss.is_some() || self.writes
+    }
+
     /// Returns whether the link loses a frame of `size` bytes that begins to leave at the first of these instants, in picoseconds,
     /// and would arrive at the second.
     pub(super) fn loses(&mut self, size: u32, times: (u64, u64)) -> bool {
@@ -108,14 +115,14 @@ impl Rules {
             counters: ClassCounters::default(),
         };
         Rules {
-            scheduler: (markings.len() > 1).then(|| Box::new(scheduler)),
+            special: (markings.len() > 1)
+                .then(|| Box::new(Special { scheduler: Some(scheduler), ..Special::default() })),
             queues: markings.into_iter().map(queue).collect(),
             queued: 0,
             sending: 0,
             in_transmission: 0,
             waiting: 0,
             memory,
-            special: None,
             paused: 0,
             lossless: 0,
             ingress: NO_PORT,
@@ -128,6 +135,18 @@ impl Rules {
     /// What stands for the rules of a plain port, which has none.
     pub(super) fn of_plain_port() -> Rules {
         Rules::new(Scheduler::new(&[]), Vec::new(), Memory::Own(0))
+    }
+
+    /// What decides between classes; `None` where there is one.
+    #[inline(always)]
+    pub(super) fn scheduler(&mut self) -> Option<&mut Scheduler> {
+        self.special.as_mut()?.scheduler.as_mut()
+    }
+
+    /// Returns whether the link may lose a frame that begins to leave, or telemetry is written into it.
+    #[inline(always)]
+    pub(super) fn concerns_frames(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.concerns_frames())
     }
 
     /// Flow control, to be filled in.
@@ -225,5 +244,15 @@ impl Rules {
         frames: &'a WaitingFrames,
     ) -> impl Iterator<Item = Frame> + 'a {
         frames.iter(self.queues[class].frames).map(|waited| waited.frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_one_cache_line_and_a_class_two() {
+        assert_eq!((size_of::<Rules>(), size_of::<ClassQueue>()), (64, 128));
     }
 }
