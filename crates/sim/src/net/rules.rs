@@ -42,7 +42,7 @@ pub struct Rules {
 
 /// What few ports do for a frame that begins to leave. It stands apart: one look tells most ports that there is nothing to do.
 #[derive(Debug, Default)]
-pub(super) struct Special {
+pub struct Special {
     /// What decides between classes; `None` where there is one.
     pub(super) scheduler: Option<Scheduler>,
     /// The link may lose the frame.

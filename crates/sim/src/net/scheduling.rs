@@ -98,6 +98,11 @@ impl Scheduler {
         }
     }
 
+    /// The most memory in bytes that one of `classes` classes takes beside itself: each class may have a level of its own.
+    pub fn heap_bytes(classes: usize) -> usize {
+        (size_of::<Tags>() + size_of::<Level>()) * classes
+    }
+
     /// The scheduler, where after this many frames of level 0 one of another level goes if any waits.
     #[must_use]
     pub fn yielding_after(self, frames: u32) -> Scheduler {

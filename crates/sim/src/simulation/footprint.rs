@@ -21,10 +21,12 @@ use crate::host::pulls::{PullPlace, PullingNic};
 use crate::host::slots::Slots;
 use crate::model::{Transport, MAX_LINKS};
 use crate::net::counters::PortCounters;
+use crate::net::marking::RedMarking;
 use crate::net::pfc::{Pause, Pfc, PortAccount};
 use crate::net::port::{Port, PortFigures};
 use crate::net::relay::RelayNode;
-use crate::net::rules::{ClassCounters, ClassQueue, Rules};
+use crate::net::rules::{ClassCounters, ClassQueue, Rules, Special};
+use crate::net::scheduling::Scheduler;
 use crate::topology::{Link, Node};
 use crate::traffic::FlowSpec;
 use clearway_proto::pfc::hold::Hold;
@@ -79,8 +81,11 @@ pub fn port_bytes(queues: usize) -> f64 {
     let link = size_of::<Link>() + 3 * size_of::<u32>() + size_of::<Node>() + 2 * BLOCK;
     let port = size_of::<Port>() + size_of::<PortCounters>() + size_of::<DomainIndex>();
     let observed = size_of::<PortFigures>() + size_of::<f64>() + size_of::<PortCounters>();
-    let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>();
-    let rules = if queues == 0 { 0 } else { size_of::<Rules>() + 2 * BLOCK + queue * queues };
+    // Each may mark at random, and several have a scheduler.
+    let queue = size_of::<ClassQueue>() + 2 * size_of::<ClassCounters>() + size_of::<RedMarking>() + BLOCK;
+    let scheduler =
+        if queues > 1 { size_of::<Special>() + 3 * BLOCK + Scheduler::heap_bytes(queues) } else { 0 };
+    let rules = if queues == 0 { 0 } else { size_of::<Rules>() + BLOCK + queue * queues + scheduler };
     (link + port + observed + rules + EVENT) as f64
 }
 
