@@ -13,7 +13,7 @@ use clearway_sim::run_on;
 
 use crate::cases::setting;
 use crate::dice::Dice;
-use crate::experiment::{figure, integers, texts, Outcome};
+use crate::experiment::{self, figure, integers, texts, Outcome};
 
 fn seeds() -> u64 {
     setting("CLEARWAY_LOSSLESS_SEEDS", 50)
@@ -293,4 +293,17 @@ fn lossless_networks_lose_nothing_and_stand_still_only_in_deadlocks_that_are_nam
         seeds()
     );
     assert!(pauses > 100 * seeds() && deadlocks > 0, "too little is paused: {pauses}, {deadlocks}");
+}
+
+/// On one thread a window has thousands of events here, of whose ports is asked for ahead of their turn; on seven it has fewer.
+#[test]
+fn a_large_lossless_network_is_the_same_on_seven_threads() {
+    let text = "format = 1\nname = 'large'\nduration = '10ms'\nstop_when_complete = true\n\
+        [network]\ntopology = 'fat_tree'\nk = 16\nrate = '100Gbps'\ndelay = '1us'\n\
+        [switch.default]\nbuffer = '2MB'\npfc = 'static'\npfc_xoff = '40kB'\npfc_xon = '32kB'\n\
+        [transport.roce]\nprotocol = 'roce'\n\
+        [[traffic]]\npattern = 'permutation'\nbytes = '60kB'\n";
+    let alone = experiment::run_on(text, None, 1);
+    assert!(integers(&alone, "pauses", "pauses").iter().sum::<u64>() > 100, "too little is paused");
+    assert_eq!(alone.digest, experiment::run_on(text, None, 7).digest);
 }

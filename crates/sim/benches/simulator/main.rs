@@ -94,11 +94,13 @@ fn workloads() -> Vec<Workload> {
         ("ft8192-sync", None, None, || fat_tree(32, swift(), false)),
         ("star5000", None, None, || star5000()),
         ("star-pfc", None, None, || lossless(star(roce(Congestion::None)))),
-        ("ft128-pfc", None, None, || lossless(rdma_fat_tree(roce(Congestion::None)))),
-        ("ft128-dcqcn", None, None, || lossless(rdma_fat_tree(roce(Congestion::Dcqcn)))),
-        ("ft128-hpcc", None, None, || lossless(rdma_fat_tree(Protocol::Hpcc(HpccParams::default())))),
+        ("ft128-pfc", None, None, || lossless(rdma_fat_tree(8, roce(Congestion::None)))),
+        ("ft128-dcqcn", None, None, || lossless(rdma_fat_tree(8, roce(Congestion::Dcqcn)))),
+        ("ft1024-dcqcn", None, None, || lossless(rdma_fat_tree(16, roce(Congestion::Dcqcn)))),
+        ("ft1024-pfc", None, None, || lossless(rdma_fat_tree(16, roce(Congestion::None)))),
+        ("ft128-hpcc", None, None, || lossless(rdma_fat_tree(8, Protocol::Hpcc(HpccParams::default())))),
         // The same without flow control, whose share of the cost can so be told.
-        ("ft128-roce", None, None, || rdma_fat_tree(roce(Congestion::None))),
+        ("ft128-roce", None, None, || rdma_fat_tree(8, roce(Congestion::None))),
         ("dc-pfc", None, None, || of_file(include_str!("dc-pfc.toml"))),
         ("dc-relay", None, None, || of_file(include_str!("dc-relay.toml"))),
         ("dc-irn", None, None, || of_file(include_str!("dc-irn.toml"))),
@@ -223,12 +225,12 @@ fn roce(congestion: Congestion) -> Protocol {
     Protocol::Roce(RoceParams { congestion, ..RoceParams::default() })
 }
 
-/// A fat tree of k = 8 with 8 MB a flow. Marking is by RED, at a queue of 100 to 400 kB.
-fn rdma_fat_tree(protocol: Protocol) -> Scenario {
+/// A fat tree with 8 MB a flow, or 2 MB where there are more than 128 hosts. Marking is by RED, at a queue of 100 to 400 kB.
+fn rdma_fat_tree(k: u32, protocol: Protocol) -> Scenario {
     let marks = protocol.ecn_capable();
-    let mut scenario = fat_tree(8, protocol, true);
+    let mut scenario = fat_tree(k, protocol, true);
     if let Pattern::Permutation { bytes, .. } = &mut scenario.traffic[0].pattern {
-        *bytes = Some(Bytes::new(8_000_000));
+        *bytes = Some(Bytes::new(if k == 8 { 8_000_000 } else { 2_000_000 }));
     }
     let buffer = Buffer::PerPort(Bytes::new(12_700_000));
     let ecn = if marks {

@@ -12,6 +12,9 @@ use super::order::{deal, FEW};
 /// of a node come from everywhere, and the lines of memory to which they go do not stay in a cache.
 const MANY: std::ops::Range<usize> = 1024..HUGE;
 
+/// With at least this many events, the ruled ports that a window touches do not all stay in a core's own caches.
+const LARGE: usize = 4096;
+
 /// With at least this many events, what a window touches does not stay in a core's caches until the next.
 const HUGE: usize = 100_000;
 
@@ -80,6 +83,11 @@ impl Batches {
     /// Returns whether there are few events, at most [`FEW`]: each is read before memory would be there that is asked for now.
     pub fn are_few(&self) -> bool {
         self.count <= FEW
+    }
+
+    /// Returns whether there are so many events that what they need of ruled ports is more than a core's own caches hold.
+    pub fn are_large(&self) -> bool {
+        self.count >= LARGE
     }
 
     /// Returns whether what will be touched had better be asked for ahead of its time.

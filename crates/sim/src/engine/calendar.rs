@@ -7,6 +7,7 @@
 
 use super::event::{Event, Kind};
 use super::heap::Heap;
+use super::prefetch::prefetch;
 
 /// How many windows from the first on have a bucket each; events of later ones wait in a heap.
 const RING: usize = 4096;
@@ -223,6 +224,12 @@ impl Calendar {
     #[inline(always)]
     pub fn event(&self, slot: u32) -> &Event {
         &self.events[slot as usize]
+    }
+
+    /// Hints that the event in a slot will be read.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: u32) {
+        prefetch(&self.events, slot as usize);
     }
 
     /// The events by slot, which may be changed into their next ones, and the schedule, to which those are added.

@@ -105,6 +105,13 @@ impl WaitingFrames {
         node.waited()
     }
 
+    /// Hints that the first frame of a queue will be taken, and one put behind the last.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, queue: FrameQueue) {
+        prefetch(&self.nodes, queue.head as usize);
+        prefetch(&self.nodes, queue.tail as usize);
+    }
+
     /// The last frame of a queue; none if it is empty.
     pub(super) fn last(&self, queue: FrameQueue) -> Option<Waited> {
         (!queue.is_empty()).then(|| self.nodes[queue.tail as usize].waited())

@@ -285,6 +285,36 @@ impl Ports {
         prefetch(&self.all, at as usize);
     }
 
+    /// Hints that a frame will leave by port `at` that came to port `ingress`, which are likely to be ruled: their rules.
+    #[inline(always)]
+    pub fn prefetch_rules(&self, at: u32, ingress: u32) {
+        self.prefetch(at);
+        prefetch(&self.rules, at as usize);
+        prefetch(&self.rules, ingress as usize);
+    }
+
+    /// Does so for what their rules lead to: queues and flow control.
+    #[inline(always)]
+    pub fn prefetch_queues(&self, at: u32, ingress: u32) {
+        if let Some(rules) = self.rules.get(at as usize) {
+            prefetch(&rules.queues, 0);
+        }
+        if let Some(pfc) = self.rules.get(ingress as usize).and_then(Rules::pfc) {
+            prefetch(std::slice::from_ref(pfc), 0);
+        }
+    }
+
+    /// Does so for what these lead to: frames that wait, and accounts.
+    #[inline(always)]
+    pub fn prefetch_waiting(&self, at: u32, ingress: u32) {
+        if let Some(queue) = self.rules.get(at as usize).and_then(|rules| rules.queues.first()) {
+            self.frames.prefetch(queue.frames);
+        }
+        if let Some(pfc) = self.rules.get(ingress as usize).and_then(Rules::pfc) {
+            prefetch(&pfc.accounts, 0);
+        }
+    }
+
     /// Hints that a plain port, which was prefetched before, will have a frame to send.
     #[inline(always)]
     pub fn prefetch_backlog(&self, at: u32) {

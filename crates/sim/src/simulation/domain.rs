@@ -65,7 +65,7 @@ impl Domain {
         self.out.events += self.batches.count() as u64;
         let length = plan.windows.length();
         let known = if self.batches.are_near_their_places() { Known::Near } else { Known::Length(length) };
-        let huge = self.batches.are_huge();
+        let (large, huge) = (self.batches.are_large(), self.batches.are_huge());
         let dealt = self.batches.take_dealt();
         let (mut batch, mut from) = (0, 0);
         while let Some(to) = self.batches.end_of(batch) {
@@ -74,8 +74,8 @@ impl Domain {
             if self.nodes[node_of(entries[0]) as usize].forwards {
                 self.forward_all(plan, start, entries, known);
             } else {
-                if huge {
-                    self.prefetch_hosts(plan, entries);
+                if large {
+                    self.prefetch(plan, entries, huge);
                 }
                 if self.hosts.nics_catch_up {
                     self.visit::<true>(plan, start, entries, known);
@@ -171,26 +171,6 @@ impl Domain {
         }
         while let Some(item) = self.out.agenda.pop() {
             self.happen::<CATCHES_UP>(plan, item);
-        }
-    }
-
-    /// Hints at what the visits will use that come after this one: NICs, and the ends of the flows whose frames arrive. That
-    /// pays where these do not all stay in a core's caches. `entries` are as for [`Self::forward_all`].
-    fn prefetch_hosts(&self, plan: &Plan, entries: &[Entry]) {
-        for near in entries.windows(AHEAD + 1) {
-            plan.routes.prefetch(self.out.calendar.event(slot_of(near[AHEAD / 2])).route());
-            let soon = near[AHEAD / 4];
-            let event = self.out.calendar.event(slot_of(soon));
-            let Some(host) = self.hosts.all.get(self.nodes[node_of(soon) as usize].host as usize) else {
-                continue;
-            };
-            self.fabric.ports.prefetch(host.nic);
-            let end = if event.is_arrival() { plan.routes.end(event.route(), event.meta()) } else { None };
-            match end {
-                Some(end) if event.meta().contains(Meta::ACK) => prefetch(&self.hosts.senders, end as usize),
-                Some(end) => prefetch(&self.hosts.receivers, end as usize),
-                None => (),
-            }
         }
     }
 

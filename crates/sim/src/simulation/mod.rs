@@ -50,6 +50,7 @@ mod pause_audit;
 mod pausing;
 mod plan;
 mod port_builder;
+mod prefetching;
 mod processors;
 mod rerouting;
 mod route_planner;
