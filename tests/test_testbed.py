@@ -8,6 +8,7 @@ import math
 import os
 import signal
 import stat
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -297,7 +298,7 @@ def test_ctrl_c_while_the_controller_starts_leaves_none_behind(
 ) -> None:
     """It has a session of its own, so no terminal would end it; nothing holds it yet as the signal comes."""
     daemon([], _WAIT)
-    start, started = controller.subprocess.Popen, list[controller.subprocess.Popen[bytes]]()
+    start, started = subprocess.Popen, list[subprocess.Popen[bytes]]()
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
         if when == "before":
@@ -307,7 +308,7 @@ def test_ctrl_c_while_the_controller_starts_leaves_none_behind(
             os.kill(os.getpid(), signal.SIGINT)
         return started[-1]
 
-    monkeypatch.setattr(controller.subprocess, "Popen", interrupted)
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
     answer = run_on_hosts(clearway, scenario)
     assert answer.status == 130, answer
     assert "before the run started, nothing written" in answer.err

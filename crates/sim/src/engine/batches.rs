@@ -85,7 +85,7 @@ impl Batches {
         self.count <= FEW
     }
 
-    /// Returns whether there are so many events that what they need of ruled ports is more than a core's own caches hold.
+    /// Returns whether what the events need of ruled ports is more than a core's own caches hold.
     pub fn are_large(&self) -> bool {
         self.count >= LARGE
     }
