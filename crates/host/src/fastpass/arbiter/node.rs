@@ -23,8 +23,8 @@ use crate::realtime;
 
 /// The time between two looks whether there is too much to do.
 const LOOK: Span = Span::from_secs(1);
-/// How long an arbiter that has started waits for sessions with all others before it begins to count their silence: longer than
-/// one that is alive takes to answer.
+/// How long an arbiter that has started waits to hear all others in their sessions before it begins to count their silence: longer
+/// than one that is alive takes to answer.
 const ACQUAINTANCE: Span = Span::from_ms(2500);
 
 /// An arbiter, its sessions, and what is kept of it.
@@ -32,7 +32,7 @@ pub struct ArbiterNode {
     wire: Wire,
     machine: Arbiter,
     params: ArbiterParams,
-    /// Until when it waits for sessions with the other arbiters, deaf and mute; none once it is at work.
+    /// Until when it waits to hear the other arbiters, deaf and mute; none once it is at work.
     waits_until: Option<Time>,
     pipeline: Option<Pipeline>,
     kept: Kept,
@@ -93,13 +93,13 @@ impl ArbiterNode {
         })
     }
 
-    /// Goes to work if it is acquainted with all other arbiters, or has waited long enough.
+    /// Goes to work if it hears all other arbiters, or has waited long enough.
     ///
     /// One that took silence for death before any other could speak to it would be a second primary whenever it is restarted.
     fn go_to_work(&mut self, now: Time) {
         let Some(until) = self.waits_until else { return };
         let others = (0..self.params.arbiters).filter(|rank| *rank != self.params.rank);
-        let acquainted = others.map(Peer::Arbiter).all(|other| self.wire.sessions(other).next().is_some());
+        let acquainted = others.map(Peer::Arbiter).all(|other| self.wire.hears(other));
         if !acquainted && now < until {
             return;
         }
@@ -283,4 +283,61 @@ impl Node for ArbiterNode {
     }
 
     fn end(&mut self, _now: Time) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::datagram::driver::Waker;
+    use crate::datagram::seal::Secret;
+    use crate::datagram::session;
+
+    const NOW: Time = Time::from_ps(1_000_000_000_000);
+
+    /// The second of two arbiters, which has just started.
+    fn started(folder: &Path) -> ArbiterNode {
+        let params = ArbiterParams { arbiters: 2, rank: 1, ..ArbiterParams::default() };
+        let kept = Kept::open(folder, "a1.term").unwrap();
+        let waker = Waker::new().unwrap();
+        let start = Start { now: NOW, timeslots: params.timeslots, waker, wire: (22, 0) };
+        ArbiterNode::new(&params, kept, &start).unwrap()
+    }
+
+    #[test]
+    fn an_arbiter_goes_to_work_once_it_hears_the_others_and_not_once_they_have_dialed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut node = started(folder.path());
+        let address = ([10, 0, 0, 1], 7600).into();
+        let of = |endpoint, session, dialed| session::Peer {
+            address,
+            endpoint,
+            session,
+            dialed,
+            secret: Secret([9; 32]),
+            sealed: true,
+        };
+        node.wire.open(NOW, 7, Peer::Arbiter(0), &of(11, 3, false));
+        node.handle_wake(NOW);
+        assert!(node.waits_until.is_some(), "the one that has dialed may not know yet that it is answered");
+        let mut other = Wire::new(11, 0);
+        other.open(NOW, 3, Peer::Arbiter(1), &of(22, 7, true));
+        let mut ping = [0; 2048];
+        let (length, _) =
+            other.transmit(NOW, &mut ping).expect("a session that was dialed begins with a ping");
+        node.handle_datagram(NOW, &Arrival { from: address, received: NOW, hops: 0 }, &mut ping[..length]);
+        node.handle_wake(NOW);
+        assert!(node.waits_until.is_none(), "it has been heard");
+    }
+
+    #[test]
+    fn an_arbiter_that_hears_nobody_waits_so_long_and_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut node = started(folder.path());
+        node.handle_wake(NOW + Span::from_ms(2499));
+        assert!(node.waits_until.is_some());
+        node.handle_wake(NOW + ACQUAINTANCE);
+        assert!(node.waits_until.is_none());
+    }
 }

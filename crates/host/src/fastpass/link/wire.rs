@@ -69,6 +69,8 @@ struct Link {
     told: Option<Offset>,
     ping_at: Time,
     heard: Time,
+    /// Something has come in it: the other end has it, too.
+    is_proven: bool,
 }
 
 /// A session, as a status shows it.
@@ -138,6 +140,7 @@ impl Wire {
             told: None,
             ping_at,
             heard: now,
+            is_proven: false,
         }));
     }
 
@@ -182,6 +185,7 @@ impl Wire {
                 return None;
             }
         };
+        link.is_proven = true;
         let peer = link.peer;
         match text.first() {
             Some(&IS_PING) if !link.dialed => {
@@ -223,6 +227,13 @@ impl Wire {
     /// The numbers of the sessions with a peer: two where each end has opened one.
     pub fn sessions(&self, peer: Peer) -> impl Iterator<Item = u32> + '_ {
         [false, true].into_iter().filter_map(move |dialed| self.of_peer.get(&(peer, dialed)).copied())
+    }
+
+    /// Returns whether there is a session with a peer in which something has come. One that the peer has dialed is open here before
+    /// the peer knows that, and until then the peer says nothing in it.
+    pub fn hears(&self, peer: Peer) -> bool {
+        let mut links = self.sessions(peer).filter_map(|number| self.links[number as usize].as_ref());
+        links.any(|link| link.is_proven)
     }
 
     /// Writes a packet for a peer as a sealed datagram, and returns its length and where it goes; none if there is no session with the
