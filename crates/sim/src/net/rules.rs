@@ -40,7 +40,7 @@ pub struct Rules {
     pub(super) switch: u32,
 }
 
-/// What few ports do for a frame that begins to leave. It stands apart: one look tells most ports that there is nothing to do.
+/// What few ports have, for frames that begin to leave. It stands apart: one look tells most ports that there is nothing to do.
 #[derive(Debug, Default)]
 pub struct Special {
     /// What decides between classes; `None` where there is one.
