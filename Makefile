@@ -1,4 +1,4 @@
-# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, test-release, quic, adding, random-net, bench, bench-hosts, bench-htsim, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
+# What a person does here: make demo, demo-tcp, demo-hosts, fastpass-rounds, front-page, test, test-slow, test-release, quic, adding, random-net, bench, bench-hosts, bench-htsim, lint, fmt, wheel, deb, site, audit, oldest, lock. Needs
 # cargo, Python 3.10 or newer with venv, make; the fuzzer's targets a C++ compiler, too.
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test quic test-rust test-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build wheel
+.PHONY: demo front-page test quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build wheel
 .PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
@@ -52,8 +52,19 @@ test-rust: | needs-cargo
 	cargo test --quiet $(TCP)
 
 # As many files of tests at a time as there are cores.
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
 test-python: build $(VENV)/.tools
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(PYTEST) -m "not slow"
+
+# What takes long, and is no part of `make test`: real hosts, processes killed at any instant, clusters, every command of the documents, every
+# key of a scenario set wrong, every kind of plot in every format, memory against its estimate, the wheel.
+test-slow: test-slow-rust test-slow-python
+
+test-slow-rust: | needs-cargo
+	cargo test --quiet -p clearway-host $(TCP) --test all -- --ignored
+
+test-slow-python: build $(VENV)/.tools
+	$(PYTEST) -m slow
 
 # The congestion control of QUIC libraries: its tests, and its examples over loopback. Apart from the others, as the libraries and their
 # cryptography take some two minutes to build. Needs the Rust that s2n-quic asks for, and a C compiler.
@@ -67,10 +78,10 @@ quic: | needs-cargo
 	cargo run --quiet $(QUIC) --example s2n -- --megabytes 32
 	cargo run --quiet $(QUIC) --example quinn -- --megabytes 32
 
-# What is slow in debug, in release: digests in every way of running, queueing theory, and three to seven times as many of the networks,
-# jobs and whole scenarios that are drawn at random.
+# All tests of the simulator in release, where those run that are slow in debug (digests in every way of running, queueing theory), and three to
+# seven times as many of the networks, jobs and whole scenarios that are drawn at random.
 test-release: | needs-cargo
-	cargo test --quiet -p clearway-sim --test all --release -- digests:: digest_pairs:: theory:: random
+	cargo test --quiet -p clearway-sim --test all --release
 
 # The examples of docs/ADDING.md, compiled and tested in a copy of the tree. That their changes fit the tree is a part of lint.
 adding: | needs-cargo

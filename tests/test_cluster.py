@@ -30,6 +30,8 @@ from tests.test_measurements import TIMED
 from tests.test_paper import FIG1, PARAMETERS
 from tests.test_sweep import stored, swept
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed")
 
 PROGRAMS = {

@@ -229,6 +229,7 @@ def test_hostile_command_lines(block: int, clearway: Clearway, there: Path) -> N
         check_left(there, line)
 
 
+@pytest.mark.slow
 def test_hostile_command_lines_as_processes(there: Path) -> None:
     """A few, as arguments without a zero byte."""
     drawn = lines(random.Random("processes"))  # noqa: S311 - no secret

@@ -6,6 +6,8 @@ import pytest
 
 from tools.hosts.dashboard import DASHBOARD, PACKAGING, lines, missing, queries
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_query_has_a_result_in_a_real_prometheus() -> None:
     reason = missing()

@@ -26,7 +26,7 @@ _PORT = 7600
 _NAMES = ("h0", "h1", "a0")
 _CONTENT = b"".join(number.to_bytes(4, "big") for number in range(750_000))
 
-pytestmark = pytest.mark.usefixtures("_possible")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("_possible")]
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,8 @@ from tools.hosts.machine import UnavailableError, run
 from tools.hosts.swift import DAEMON
 from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us, started
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_not_paused_passes_in_the_kernel(through: Wire, config: Path) -> None:
     with relay(through, config, "--metrics", METRICS):

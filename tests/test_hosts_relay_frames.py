@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.relays import CONFIG, METRICS, done, listening, metrics, until
 from tools.hosts.frames import LONGEST
 from tools.hosts.wire import Wire, relay, started
+
+pytestmark = pytest.mark.slow
 
 _COUNT = 10
 

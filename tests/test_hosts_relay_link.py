@@ -25,6 +25,8 @@ from tools.hosts.frames import DEVICE, LONGEST, PRIORITY, TRAFFIC_CLASS
 from tools.hosts.machine import run
 from tools.hosts.wire import Wire, relay, started
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("queue", [None, "5kB"])
 def test_a_virtual_queue_holds_the_far_relay(through: Wire, config: Path, queue: str | None) -> None:

@@ -6,10 +6,14 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.relays import METRICS, clearwayd, metrics, status, until
 from tools.hosts.machine import run
 from tools.hosts.swift import DAEMON
 from tools.hosts.wire import LOCAL, REMOTE, Wire, inside, relay, round_trips_us
+
+pytestmark = pytest.mark.slow
 
 
 def filters(through: Wire, port: str) -> list[str]:

@@ -14,7 +14,10 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc"),
+]
 
 # What any run takes, whatever its scenario is: the estimate leaves it out.
 _ANY_RUN = 10_000_000

@@ -18,6 +18,8 @@ from clearway.seeds import Seeds
 from tests.conftest import SMALL, Answer, Clearway, nothing_but, written
 from tests.mutations import damage
 
+pytestmark = pytest.mark.slow
+
 FULL: dict[str, Any] = {
     **SMALL,
     "traffic": [

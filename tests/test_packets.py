@@ -19,6 +19,8 @@ from clearway.runs import Run
 
 from tests.conftest import SMALL, Clearway, written
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 INCAST: dict[str, Any] = {

@@ -19,6 +19,8 @@ from clearway.runs import Run
 
 from tests.conftest import SMALL, Answer, Clearway, child, finished, nothing_but, under_way, written
 
+pytestmark = pytest.mark.slow
+
 _BEGUN_S = 1.0  # of processor time: more than it takes until a run is under way
 _PATIENCE_S = 120
 

@@ -20,6 +20,8 @@ from tests.test_plot import LOSSLESS, SEVERAL, WATCHED
 from tests.test_sweep import swept
 from tests.test_training import SCENARIO as TRAINING
 
+pytestmark = pytest.mark.slow
+
 mpl = pytest.importorskip("matplotlib")
 making = drawing.making()
 plotting_papers = drawing.writing_papers()

@@ -19,6 +19,8 @@ from clearway.sweeps import sweep
 
 from tests.conftest import SMALL
 
+pytestmark = pytest.mark.slow
+
 _PAPERS = ("swift", "fastpass", "swing")
 
 

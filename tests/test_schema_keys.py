@@ -20,6 +20,8 @@ from clearway.api import load_scenario
 
 from tests.conftest import SMALL, Clearway, nothing_but, written
 
+pytestmark = pytest.mark.slow
+
 Schema = dict[str, Any]
 
 

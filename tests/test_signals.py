@@ -23,6 +23,8 @@ from clearway.runs import Run
 
 from tests.conftest import SMALL, written
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 NURSERY = """
 import json, os, signal, sys, time, traceback

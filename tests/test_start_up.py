@@ -17,6 +17,8 @@ from clearway.cli import COMMANDS, app
 
 from tests.conftest import Clearway
 
+pytestmark = pytest.mark.slow
+
 LARGE = (
     "numpy",
     "pandas",

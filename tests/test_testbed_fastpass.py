@@ -31,6 +31,8 @@ from clearway.testbed.reading import Measured
 from tests.conftest import Clearway, child, finished
 from tests.testbeds import agents, gone, namespaces, running, two_flows, what_is_missing
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = Path(__file__).parent.parent / "scenarios/testbed_fastpass.toml"
 MODES = ("rates", "slots")
 

@@ -21,6 +21,8 @@ from clearway.runs import Run
 from tests.conftest import Clearway, child, finished, written
 from tests.testbeds import agents, gone, namespaces, running, what_is_missing
 
+pytestmark = pytest.mark.slow
+
 SCENARIO: dict[str, Any] = {
     "format": 1,
     "name": "short",

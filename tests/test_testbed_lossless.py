@@ -20,6 +20,8 @@ from tests.conftest import Clearway
 from tests.testbeds import what_is_missing
 from tools.hosts import distance, soak
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 SCENARIO = ROOT / "scenarios/testbed_lossless.toml"
 RELAYED, PLAIN = (

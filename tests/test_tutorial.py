@@ -80,6 +80,7 @@ def session(workspace: Path) -> Path:
     return workspace
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda tutorial: tutorial.name)
 def test_every_command_prints_what_is_shown(session: Path, tutorial: Path) -> None:
     followed = steps(tutorial.read_text(encoding="utf-8"), tutorial.name)

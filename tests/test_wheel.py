@@ -14,6 +14,8 @@ from clearway import daemon
 
 from tests.conftest import SMALL, written
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 

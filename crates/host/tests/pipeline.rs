@@ -190,6 +190,7 @@ fn on_two_threads(params: &ArbiterParams, happenings: &[Vec<Happening>], seed: u
 }
 
 #[test]
+#[ignore = "takes 8 s: make test-slow runs it"]
 fn two_threads_grant_what_one_does() {
     for paths in [leaf_spine(), fat_tree()] {
         for order in [Order::MaxMin, Order::MinFct] {
@@ -365,6 +366,7 @@ fn outputs(driver: &mut impl Driver, seed: u64) -> Vec<ArbiterOutput> {
 }
 
 #[test]
+#[ignore = "takes 5 s: make test-slow runs it"]
 fn an_arbiter_on_two_threads_sends_what_one_on_a_single_thread_does() {
     for paths in [leaf_spine(), fat_tree()] {
         for seed in 1..=3 {

@@ -40,6 +40,7 @@ fn assert_documented(status: ExitStatus, signal: Signal, err: &str) -> bool {
 }
 
 #[test]
+#[ignore = "takes 13 s: make test-slow runs it"]
 fn a_receiver_that_is_interrupted_at_any_instant_leaves_the_old_file_or_the_new_one() {
     let (mut random, mut whole, mut early) = (Random::new(7), 0, 0);
     for instant in 0..INSTANTS {
@@ -73,6 +74,7 @@ fn a_receiver_that_is_interrupted_at_any_instant_leaves_the_old_file_or_the_new_
 }
 
 #[test]
+#[ignore = "takes 11 s: make test-slow runs it"]
 fn a_sender_that_is_interrupted_at_any_instant_leaves_the_receiver_nothing_half_done() {
     let (mut random, mut whole) = (Random::new(8), 0);
     let out = scratch("interrupted-sends");

@@ -35,6 +35,7 @@ const RELAYS: &str = "10.77.0.3";
 const DATA_PORT: u16 = 4601;
 
 #[test]
+#[ignore = "takes 6 s: make test-slow runs it"]
 fn a_gigabyte_crosses_a_veth_pair_through_a_relay() {
     match Namespaces::make("relay") {
         // Not by a macro, whose output the harness keeps to itself: that nothing was tested must not go unseen.

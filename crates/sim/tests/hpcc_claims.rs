@@ -64,6 +64,7 @@ fn at_a_load_of_0_3_queues_and_short_flows_are_far_below_dcqcns() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes 6 s in debug builds: make test-release runs it")]
 fn at_a_load_of_0_5_queues_and_short_flows_are_far_below_dcqcns() {
     assert_far_below_dcqcns(0.5);
 }

@@ -129,6 +129,7 @@ fn no_flow_waits_for_long_after_a_burst() {
 /// With a gap of at most 12 ms, 20,000 flows would send more than 50 Gb/s carry, whatever their windows say: the limit grows
 /// on what their packets meet.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes 7 s in debug builds: make test-release runs it")]
 fn twenty_thousand_flows_fill_a_link_and_not_its_buffer() {
     let many = |keys: &str| run(&incast(50, 400, 400, "0us..50ms", &format!("initial_cwnd = 0.1\n{keys}")));
     let grown = many("");

@@ -126,6 +126,7 @@ fn bridge_mean(flows: u32) -> f64 {
 /// is left of the frame in transmission, on average half of it. (Whole frames waiting are half a packet fewer on
 /// average, frames at the port half a packet more: at N = 100 both would be off by more than 5 %.)
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes 8 s in debug builds: make test-release runs it")]
 fn paced_flows_of_random_phase_make_a_queue_of_the_root_of_their_number() {
     for flows in [100, 400] {
         // The law's own spread is half of the mean, so 100 draws are good for 5 % of standard error only.

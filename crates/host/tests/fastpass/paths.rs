@@ -25,6 +25,7 @@ fn go_on(fabric: &Fabric, flows: &[Flow; 2], lives: bool, what: &str) {
 }
 
 #[test]
+#[ignore = "takes 12 s: make test-slow runs it"]
 fn a_path_that_dies_is_avoided_and_used_again_when_it_lives() {
     let mut fabric = match Fabric::make("test", 40, Control::Beside) {
         Ok(fabric) => fabric,

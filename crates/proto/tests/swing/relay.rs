@@ -139,6 +139,8 @@ impl World {
             Event::Told(Stage::FarR, quanta) => self.far.pause_received(Port::Remote, 0, quanta, self.now),
             Event::Told(Stage::NearL, quanta) => self.near.pause_received(Port::Local, 0, quanta, self.now),
             Event::Told(Stage::Sink, _) => unreachable!("nobody pauses the sink"),
+            // One that an earlier one has taken the place of is none any more.
+            Event::Timer if self.now < self.timer_at => {}
             Event::Timer => {
                 self.timer_at = Time::NEVER;
                 self.near.handle_timeout(self.now);
