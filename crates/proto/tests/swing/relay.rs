@@ -32,7 +32,7 @@ enum Event {
     Came(Stage),
     /// A PFC frame reaches this transmitter.
     Told(Stage, u16),
-    /// A relay's timer.
+    /// A relay's timer, or the end of the source's pause.
     Timer,
     /// The sink's share changes; by number.
     Share(usize),
@@ -134,12 +134,11 @@ impl World {
             Event::Came(stage) => self.came(stage),
             Event::Told(Stage::Source, quanta) => {
                 self.source_paused_until = self.now + lasting(quanta, self.rate);
-                self.wake_at(self.source_paused_until);
             }
             Event::Told(Stage::FarR, quanta) => self.far.pause_received(Port::Remote, 0, quanta, self.now),
             Event::Told(Stage::NearL, quanta) => self.near.pause_received(Port::Local, 0, quanta, self.now),
             Event::Told(Stage::Sink, _) => unreachable!("nobody pauses the sink"),
-            // One that an earlier one has taken the place of is none any more.
+            // An earlier timer has replaced this one; whatever is still due has been given a timer since.
             Event::Timer if self.now < self.timer_at => {}
             Event::Timer => {
                 self.timer_at = Time::NEVER;
@@ -238,6 +237,7 @@ impl World {
     fn set_timer(&mut self) {
         let due = self.near.poll_timeout().min(self.far.poll_timeout());
         self.wake_at(due);
+        self.wake_at(self.source_paused_until);
     }
 
     fn wake_at(&mut self, due: Time) {
