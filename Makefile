@@ -23,11 +23,11 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build wheel
+.PHONY: demo front-page test quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build package daemon wheel
 .PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
-demo: build
+demo: package
 	$(BIN)/clearway demo
 
 # Cubic, BBR and Swift in this kernel's TCP through one bottleneck, and a page: target/demo-tcp.html. Needs root and iperf3.
@@ -150,20 +150,28 @@ docs: | needs-cargo
 site: build $(VENV)/.site
 	@$(BIN)/python -m tools.site
 
-# The package, installed so that a change of Python code needs no build: .venv/bin/clearway and, on Linux, .venv/bin/clearwayd.
-build: $(VENV)/.built
+# The package, installed so that a change of Python code needs no build, and on Linux the daemon: .venv/bin/clearway and .venv/bin/clearwayd.
+# Both at the same time, as half of either is linked on one core.
+build:
+	@+$(MAKE) --no-print-directory $(if $(findstring --jobserver,$(MAKEFLAGS)),,--jobs=2) package daemon
 
-$(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml $(DAEMON) | needs-cargo
-	@echo 'Building clearway (some minutes the first time) ...'
+# The package without the daemon.
+package: $(VENV)/.built
+	@:
+daemon: $(DAEMON)
+	@:
+
+$(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
+	@echo 'Building clearway (two minutes the first time) ...'
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log 2>&1 \
 		|| { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
 ifdef DAEMON
 $(DAEMON): $(RUST) | needs-cargo
-	@echo 'Building clearwayd (some minutes the first time) ...'
-	@cargo build --quiet --release -p clearway-host --bin clearwayd $(TCP)
-	@install -D -m 755 target/release/clearwayd $@
+	@echo 'Building clearwayd (two minutes the first time) ...'
+	@cargo build --quiet --profile daemon -p clearway-host --bin clearwayd $(TCP)
+	@install -D -m 755 target/daemon/clearwayd $@
 endif
 
 # One wheel for this kind of machine and every Python from 3.10 on, in dist/: it installs where there is no Rust.
@@ -175,7 +183,7 @@ wheel: $(VENV)/.build-tools $(DAEMON) | needs-cargo
 # The Debian package of the daemon, with its systemd unit, in dist/. Needs cargo-deb (cargo install cargo-deb) and dpkg.
 deb: $(DAEMON) | needs-cargo
 	@mkdir -p dist
-	@cargo deb --quiet -p clearway-host --no-build --no-strip --output dist/
+	@cargo deb --quiet --profile daemon -p clearway-host --no-build --no-strip --output dist/
 	@ls dist/*.deb
 
 # Whether the dependencies may be used: licences, duplicates, sources, and what is known against them.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PROGRAM = ROOT / "target" / "release" / "clearwayd"
+PROGRAM = ROOT / "target" / "daemon" / "clearwayd"
 
 
 def done(*command: str | Path) -> str:
@@ -23,9 +23,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     if not PROGRAM.exists():
-        pytest.skip("target/release/clearwayd is missing: make build")
+        pytest.skip("target/daemon/clearwayd is missing: make build")
     folder = tmp_path_factory.mktemp("deb")
-    made_of = ("-p", "clearway-host", "--no-build", "--no-strip")
+    made_of = ("--profile", "daemon", "-p", "clearway-host", "--no-build", "--no-strip")
     done("cargo", "deb", "--quiet", *made_of, "--output", folder)
     (made,) = folder.glob("clearwayd_*.deb")
     return made

@@ -74,8 +74,8 @@ def first_difference(shown: list[str], printed: list[str]) -> str | None:
 @pytest.fixture
 def session(workspace: Path) -> Path:
     """An empty directory but for the source, as if it had been cloned there."""
-    to_do = subprocess.run(["make", "-n", "-C", ROOT, "build"], check=True, capture_output=True, text=True)  # noqa: S607
-    assert "maturin" not in to_do.stdout, "make build first: the tutorial would do it, which takes minutes"
+    to_do = subprocess.run(["make", "-n", "-C", ROOT, "package"], check=True, capture_output=True, text=True)  # noqa: S607
+    assert "maturin" not in to_do.stdout, "make package first: the tutorial would do it, which takes minutes"
     (workspace / "clearway").symlink_to(ROOT)
     return workspace
 
