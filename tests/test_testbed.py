@@ -283,6 +283,25 @@ def test_ctrl_c_keeps_what_was_measured(scenario: Path, clearway: Clearway, daem
 
 
 @pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_amid_a_line_loses_none(
+    scenario: Path, clearway: Clearway, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that says that the run has started, so that without it there would be nothing to keep."""
+    take = Measured.take
+
+    def take_interrupted(self: Measured, line: str) -> None:
+        if json.loads(line)["event"] == "started":
+            os.kill(os.getpid(), signal.SIGINT)
+        take(self, line)
+
+    monkeypatch.setattr(Measured, "take", take_interrupted)
+    daemon(LINES[:8], _WAIT, [{"event": "end", "complete": False, "reason": "interrupted"}])
+    answer = run_on_hosts(clearway, scenario, "-o", "real")
+    assert answer.status == 130, answer
+    assert "interrupted; what was measured is written to real" in answer.err
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_before_the_start_leaves_nothing(scenario: Path, clearway: Clearway, daemon: Daemon) -> None:
     daemon(LINES[:1], f"kill -INT {os.getpid()}; {_WAIT}")
     answer = run_on_hosts(clearway, scenario)

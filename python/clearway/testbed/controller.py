@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import queue
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -74,15 +72,15 @@ def conduct(command: Sequence[str]) -> Ended:
         try:
             try:
                 with stops.put_off():
-                    process = _Process(command, errors)
-                process.read_into(measured)
+                    process = _Process(command, errors, measured)
+                process.await_lines()
             except KeyboardInterrupt:
                 if process is None:
                     raise
                 interrupted = True
                 process.interrupt()
                 with suppress(KeyboardInterrupt):  # a second one: no more patience
-                    process.read_into(measured, _PATIENCE_S)
+                    process.await_lines(_PATIENCE_S)
             status = process.status()
         except SenselessLineError as error:
             raise FailedRunError(
@@ -119,9 +117,9 @@ def _split(said: str) -> tuple[str, str | None]:
 
 
 class _Process:
-    """A controller in a session of its own. A thread reads its lines: an interruption of ours loses none."""
+    """A controller in a session of its own. A thread takes its lines: an interruption of ours loses none."""
 
-    def __init__(self, command: Sequence[str], errors: IO[bytes]) -> None:
+    def __init__(self, command: Sequence[str], errors: IO[bytes], measured: Measured) -> None:
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
                 command,
@@ -132,8 +130,12 @@ class _Process:
             )
         except OSError as error:
             raise ClearwayError(f"{command[0]}: {reason(error)}", "is Clearway installed whole?") from error
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._measured = measured
+        self._failure: Exception | None = None
+        self._is_over = False
+        self._taking = threading.Lock()
+        self._all_taken = threading.Event()
+        threading.Thread(target=self._take_lines, daemon=True).start()
 
     def interrupt(self) -> None:
         """Tell it to end the run in order."""
@@ -147,26 +149,30 @@ class _Process:
             return -signal.SIGKILL
 
     def end(self) -> None:
-        """See that it has ended."""
+        """See that it has ended, and that no line is taken any more."""
+        with self._taking:
+            self._is_over = True
         if self._process.poll() is None:
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        with suppress(OSError, ValueError):
-            for line in self._process.stdout:
-                self._lines.put(line)
-        self._lines.put(None)
+    def await_lines(self, patience_s: float | None = None) -> None:
+        """Wait until all lines are taken, or patience is over. Raises what taking one of them has raised."""
+        self._all_taken.wait(patience_s)
+        if self._failure is not None:
+            raise self._failure
 
-    def read_into(self, measured: Measured, patience_s: float | None = None) -> None:
-        """Take all lines to the last, or those that come before patience is over."""
-        until = None if patience_s is None else time.monotonic() + patience_s
-        with suppress(queue.Empty):
-            while True:
-                left = None if until is None else max(0.0, until - time.monotonic())
-                line = self._lines.get(timeout=left)
-                if line is None:
-                    return
-                measured.take(line.decode("utf-8", "replace"))
+    def _take_lines(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            with suppress(OSError):
+                for line in self._process.stdout:
+                    with self._taking:
+                        if self._is_over:
+                            return
+                        self._measured.take(line.decode("utf-8", "replace"))
+        except Exception as error:
+            self._failure = error
+        finally:
+            self._all_taken.set()
