@@ -60,8 +60,9 @@ test-python: build $(VENV)/.tools
 # key of a scenario set wrong, every kind of plot in every format, memory against its estimate, the wheel.
 test-slow: test-slow-rust test-slow-python
 
+# With the fuzzer, whose features of crates the other tests have, too: else the daemon would be compiled once more.
 test-slow-rust: | needs-cargo
-	cargo test --quiet -p clearway-host $(TCP) --test all -- --ignored
+	cargo test --quiet -p clearway-host -p clearway-fuzz $(TCP) --test all -- --ignored
 
 test-slow-python: build $(VENV)/.tools
 	$(PYTEST) -m slow
