@@ -43,7 +43,7 @@ fastpass-rounds: | needs-cargo
 	CLEARWAY_ROUNDS=$(ROUNDS) cargo test --quiet $(TCP) --test all -- fastpass::safety --nocapture
 
 # Renews what README shows of the demo: the pictures in docs/ and what it prints.
-front-page: build
+front-page: package
 	$(BIN)/python -m tools.front_page
 
 test: test-rust test-python
@@ -60,7 +60,8 @@ test-python: build $(VENV)/.tools
 # key of a scenario set wrong, every kind of plot in every format, memory against its estimate, the wheel.
 test-slow: test-slow-rust test-slow-python
 
-# With the fuzzer, whose features of crates the other tests have, too: else the daemon would be compiled once more.
+# Selected together with the fuzzer, cargo takes the crates as `make test` has compiled them, with the features that both ask for. For the daemon alone
+# it would compile what depends on them once more.
 test-slow-rust: | needs-cargo
 	cargo test --quiet -p clearway-host -p clearway-fuzz $(TCP) --test all -- --ignored
 
@@ -152,7 +153,7 @@ site: build $(VENV)/.site
 	@$(BIN)/python -m tools.site
 
 # The package, installed so that a change of Python code needs no build, and on Linux the daemon: .venv/bin/clearway and .venv/bin/clearwayd.
-# Both at the same time, as half of either is linked on one core.
+# Both at the same time, as either is linked on one core.
 build:
 	@+$(MAKE) --no-print-directory $(if $(findstring --jobserver,$(MAKEFLAGS)),,--jobs=2) package daemon
 
@@ -163,14 +164,14 @@ daemon: $(DAEMON)
 	@:
 
 $(VENV)/.built: $(VENV)/.build-tools $(RUST) pyproject.toml | needs-cargo
-	@echo 'Building clearway (two minutes the first time) ...'
+	@echo 'Building clearway (some minutes the first time) ...'
 	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet >$(VENV)/build.log 2>&1 \
 		|| { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
 ifdef DAEMON
 $(DAEMON): $(RUST) | needs-cargo
-	@echo 'Building clearwayd (two minutes the first time) ...'
+	@echo 'Building clearwayd (some minutes the first time) ...'
 	@cargo build --quiet --profile daemon -p clearway-host --bin clearwayd $(TCP)
 	@install -D -m 755 target/daemon/clearwayd $@
 endif

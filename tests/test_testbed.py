@@ -9,6 +9,7 @@ import os
 import signal
 import stat
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -299,6 +300,33 @@ def test_ctrl_c_amid_a_line_loses_none(
     answer = run_on_hosts(clearway, scenario, "-o", "real")
     assert answer.status == 130, answer
     assert "interrupted; what was measured is written to real" in answer.err
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_controller_that_does_not_heed_ctrl_c_is_ended(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has said by then is kept, and nothing is added to it any more."""
+    take, taken = Measured.take, list[str]()
+
+    def take_slowly(self: Measured, line: str) -> None:
+        take(self, line)
+        taken.append(line)
+        if len(taken) > 8:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(Measured, "take", take_slowly)
+    monkeypatch.setattr(controller, "_PATIENCE_S", 0.2)
+    daemon(
+        LINES[:8], f"trap '' INT; kill -INT {os.getpid()}; while :; do echo '{json.dumps(LINES[2])}'; done"
+    )
+    ended = controller.conduct([str(controller.DAEMON)])
+    by_then = len(taken)
+    assert by_then > 8, "it said nothing while it was waited for"
+    assert ended.measured.has_started
+    assert (ended.measured.is_complete, ended.measured.reason) == (False, "interrupted")
+    time.sleep(0.1)
+    assert len(taken) == by_then
 
 
 @pytest.mark.usefixtures("interruptible")

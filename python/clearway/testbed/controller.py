@@ -150,12 +150,12 @@ class _Process:
 
     def end(self) -> None:
         """See that it has ended, and that no line is taken any more."""
-        with self._taking:
-            self._is_over = True
         if self._process.poll() is None:
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        with self._taking:
+            self._is_over = True
 
     def await_lines(self, patience_s: float | None = None) -> None:
         """Wait until all lines are taken, or patience is over. Raises what taking one of them has raised."""
