@@ -5,6 +5,8 @@
 //! out all events of a window, node by node, and to sort each node's. An event is put into its window in constant
 //! time, however far away that is.
 
+use std::ops::{Deref, DerefMut};
+
 use super::event::{Event, Kind};
 use super::heap::Heap;
 use super::prefetch::prefetch;
@@ -112,10 +114,31 @@ impl Windows {
 /// one needs a new page where this is a multiple of [`PAGE`], and 0 says that there is none.
 type Bucket = u32;
 
+/// Room for an event. Two fill a cache line, so that none lies in two.
+#[derive(Debug)]
+#[repr(align(32))]
+pub struct Slot(Event);
+
+impl Deref for Slot {
+    type Target = Event;
+
+    #[inline(always)]
+    fn deref(&self) -> &Event {
+        &self.0
+    }
+}
+
+impl DerefMut for Slot {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Event {
+        &mut self.0
+    }
+}
+
 /// All events to come, and room for them.
 #[derive(Debug)]
 pub struct Calendar {
-    events: Vec<Event>,
+    events: Vec<Slot>,
     free: Vec<u32>,
     schedule: Schedule,
 }
@@ -144,18 +167,13 @@ pub struct Schedule {
 impl Calendar {
     /// Returns a calendar without events, for `nodes` nodes.
     pub fn new(windows: Windows, nodes: u32) -> Calendar {
-        let schedule = Schedule {
-            windows,
-            nodes,
-            first: 0,
-            ring: vec![0; RING + 1].into_boxed_slice().try_into().expect("it has this length"),
-            occupied: Box::new([0; RING / 64 + 1]),
-            entries: Vec::new(),
-            below: Vec::new(),
-            free_pages: Vec::new(),
-            later: Heap::default(),
-        };
-        Calendar { events: Vec::new(), free: Vec::new(), schedule }
+        Calendar { events: Vec::new(), free: Vec::new(), schedule: Schedule::new(windows, nodes) }
+    }
+
+    /// Forgets when anything happens, to free the memory. What stands in the slots stays.
+    pub fn forget_times(&mut self) {
+        self.free = Vec::new();
+        self.schedule = Schedule::new(self.windows(), 0);
     }
 
     /// Returns how time is cut.
@@ -193,7 +211,7 @@ impl Calendar {
     /// Makes a slot.
     #[cold]
     fn grow(&mut self) -> u32 {
-        self.events.push(Event::bare(0, Kind::Wake, 0));
+        self.events.push(Slot(Event::bare(0, Kind::Wake, 0)));
         (self.events.len() - 1) as u32
     }
 
@@ -201,7 +219,7 @@ impl Calendar {
     #[inline(always)]
     pub fn release(&mut self, slot: u32) -> Event {
         self.free.push(slot);
-        self.events[slot as usize]
+        self.events[slot as usize].0
     }
 
     /// Gives the slot of an event back that has been read.
@@ -232,9 +250,15 @@ impl Calendar {
         prefetch(&self.events, slot as usize);
     }
 
+    /// What stands in each slot: an event, a frame that waits, or what was there before it was free.
+    #[inline(always)]
+    pub fn slots(&self) -> &[Slot] {
+        &self.events
+    }
+
     /// The events by slot, which may be changed into their next ones, and the schedule, to which those are added.
     #[inline(always)]
-    pub fn parts(&mut self) -> (&mut [Event], &mut Schedule) {
+    pub fn parts(&mut self) -> (&mut [Slot], &mut Schedule) {
         (&mut self.events, &mut self.schedule)
     }
 
@@ -263,6 +287,20 @@ impl Calendar {
 }
 
 impl Schedule {
+    fn new(windows: Windows, nodes: u32) -> Schedule {
+        Schedule {
+            windows,
+            nodes,
+            first: 0,
+            ring: vec![0; RING + 1].into_boxed_slice().try_into().expect("it has this length"),
+            occupied: Box::new([0; RING / 64 + 1]),
+            entries: Vec::new(),
+            below: Vec::new(),
+            free_pages: Vec::new(),
+            later: Heap::default(),
+        }
+    }
+
     /// Adds the event in a slot at `time`, at which it happens.
     #[inline(always)]
     pub fn enter(&mut self, node: u32, slot: u32, time: u64) {

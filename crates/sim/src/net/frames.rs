@@ -1,6 +1,7 @@
-//! The frames that wait at ruled ports, as one list a queue in a common pool.
+//! The frames that wait at ruled ports. Each stays in the slot of the event by which it came, which becomes that of its next arrival.
 
-use crate::engine::event::{Frame, Meta};
+use crate::engine::calendar::Slot;
+use crate::engine::event::{Event, Frame};
 use crate::engine::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
@@ -9,7 +10,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameQueue {
     head: u32,
-    /// The place of the last frame; meaningless where there is no head.
+    /// The slot of the last frame; meaningless where there is no head.
     tail: u32,
 }
 
@@ -21,24 +22,13 @@ impl FrameQueue {
     }
 }
 
-/// The pool. The place freed last is used first: it is the likeliest to be in the cache.
-#[derive(Debug)]
+/// For each slot with a frame that waits, the slot of the one behind it.
+#[derive(Debug, Default)]
 pub(super) struct WaitingFrames {
-    nodes: Vec<Node>,
-    free: u32,
+    next: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    stamp: u64,
-    route_seq: u64,
-    meta: Meta,
-    next: u32,
-    since: u64,
-    ingress: u32,
-}
-
-/// A frame that has waited.
+/// A frame that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
     pub frame: Frame,
@@ -48,87 +38,82 @@ pub(super) struct Waited {
     pub ingress: u32,
 }
 
-impl Node {
-    fn waited(&self) -> Waited {
-        Waited { frame: self.frame(), since: self.since, ingress: self.ingress }
+impl Waited {
+    /// What stands in the slot of a frame that waits: its account in place of the kind and id of an event.
+    #[inline(always)]
+    pub(super) fn to_event(self) -> Event {
+        Event::carrying(self.since, self.ingress, &self.frame)
     }
 
-    fn frame(&self) -> Frame {
-        Frame { stamp: self.stamp, route_seq: self.route_seq, meta: self.meta }
-    }
-}
-
-impl Default for WaitingFrames {
-    fn default() -> WaitingFrames {
-        WaitingFrames { nodes: Vec::new(), free: NONE }
+    /// What such a slot says.
+    #[inline(always)]
+    pub(super) fn of(event: &Event) -> Waited {
+        Waited { frame: event.frame(), since: event.time, ingress: (event.key >> 32) as u32 }
     }
 }
 
 impl WaitingFrames {
+    /// Puts the frame in a slot behind all others of a queue.
     #[inline(always)]
-    pub(super) fn append(&mut self, queue: &mut FrameQueue, frame: Frame, ingress: u32, now: u64) {
-        let Frame { stamp, route_seq, meta } = frame;
-        let at = self.place(Node { stamp, route_seq, meta, next: NONE, since: now, ingress });
-        if queue.is_empty() {
-            queue.head = at;
+    pub(super) fn append(&mut self, queue: &mut FrameQueue, slot: u32) {
+        if let Some(next) = self.next.get_mut(slot as usize) {
+            *next = NONE;
         } else {
-            self.nodes[queue.tail as usize].next = at;
+            self.grow(slot);
         }
-        queue.tail = at;
-    }
-
-    #[inline(always)]
-    fn place(&mut self, node: Node) -> u32 {
-        let at = self.free;
-        let Some(place) = self.nodes.get_mut(at as usize) else { return self.grow(node) };
-        self.free = place.next;
-        *place = node;
-        at
+        if queue.is_empty() {
+            queue.head = slot;
+        } else {
+            self.next[queue.tail as usize] = slot;
+        }
+        queue.tail = slot;
     }
 
     #[cold]
-    fn grow(&mut self, node: Node) -> u32 {
-        self.nodes.push(node);
-        (self.nodes.len() - 1) as u32
+    fn grow(&mut self, slot: u32) {
+        self.next.resize(slot as usize + 1, NONE);
     }
 
-    /// Takes the first frame of a queue that has one.
+    /// Takes the first frame of a queue that has one: its slot.
     #[inline(always)]
-    pub(super) fn take(&mut self, queue: &mut FrameQueue) -> Waited {
-        let at = queue.head;
-        let place = &mut self.nodes[at as usize];
-        let node = *place;
-        place.next = self.free;
-        self.free = at;
-        queue.head = node.next;
-        prefetch(&self.nodes, node.next as usize);
-        node.waited()
+    pub(super) fn take(&mut self, queue: &mut FrameQueue, events: &[Slot]) -> u32 {
+        let slot = queue.head;
+        queue.head = self.next[slot as usize];
+        prefetch(events, queue.head as usize);
+        slot
     }
 
     /// Hints that the first frame of a queue will be taken, and one put behind the last.
     #[inline(always)]
-    pub(super) fn prefetch(&self, queue: FrameQueue) {
-        prefetch(&self.nodes, queue.head as usize);
-        prefetch(&self.nodes, queue.tail as usize);
+    pub(super) fn prefetch(&self, queue: FrameQueue, events: &[Slot]) {
+        prefetch(events, queue.head as usize);
+        prefetch(&self.next, queue.head as usize);
+        prefetch(&self.next, queue.tail as usize);
     }
 
-    /// The last frame of a queue; none if it is empty.
-    pub(super) fn last(&self, queue: FrameQueue) -> Option<Waited> {
-        (!queue.is_empty()).then(|| self.nodes[queue.tail as usize].waited())
+    /// The slot of the last frame of a queue; none if it is empty.
+    pub(super) fn last(&self, queue: FrameQueue) -> Option<u32> {
+        (!queue.is_empty()).then_some(queue.tail)
     }
 
-    /// Puts a frame into the place of the last one of a queue that has one, which is given out.
-    pub(super) fn replace_last(&mut self, queue: FrameQueue, frame: Frame, now: u64) -> Waited {
-        let node = &mut self.nodes[queue.tail as usize];
-        let Frame { stamp, route_seq, meta } = frame;
-        let last = node.waited();
-        (node.stamp, node.route_seq, node.meta, node.since) = (stamp, route_seq, meta, now);
-        last
+    /// The frames with what stands in the slots.
+    pub(super) fn within<'a>(&'a self, events: &'a [Slot]) -> Waiting<'a> {
+        Waiting { next: &self.next, events }
     }
+}
 
+/// The frames that wait, to be looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting<'a> {
+    next: &'a [u32],
+    events: &'a [Slot],
+}
+
+impl<'a> Waiting<'a> {
     /// The frames of a queue.
-    pub(super) fn iter(&self, queue: FrameQueue) -> impl Iterator<Item = Waited> + '_ {
-        let first = self.nodes.get(queue.head as usize);
-        std::iter::successors(first, |node| self.nodes.get(node.next as usize)).map(Node::waited)
+    pub(super) fn of(self, queue: FrameQueue) -> impl Iterator<Item = Waited> + 'a {
+        let some = |slot: u32| (slot != NONE).then_some(slot);
+        let slots = std::iter::successors(some(queue.head), move |&slot| some(self.next[slot as usize]));
+        slots.map(move |slot| Waited::of(&self.events[slot as usize]))
     }
 }

@@ -8,6 +8,7 @@ use super::pfc::{Overflow, Pause, Pfc, PortAccount, NO_PORT, PAUSE_BYTES};
 use super::port::Port;
 use super::ports::Ports;
 use super::scheduling::{each, only, ClassSet};
+use crate::engine::calendar::Slot;
 
 /// A PAUSE or RESUME whose transmission has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,11 +257,16 @@ impl Ports {
     }
 
     /// The frames that wait at a port and are on an account: at which port that is, their class and size.
-    pub fn waiting_on_accounts(&self, at: u32) -> impl Iterator<Item = (u32, usize, u64)> + '_ {
+    pub fn waiting_on_accounts<'a>(
+        &'a self,
+        at: u32,
+        events: &'a [Slot],
+    ) -> impl Iterator<Item = (u32, usize, u64)> + 'a {
         let rules = self.rules_if_any(at);
         let queues = rules.into_iter().flat_map(|rules| rules.queues.iter().enumerate());
         queues.flat_map(|(class, queue)| {
-            let waiting = self.frames.iter(queue.frames).filter(|waited| waited.ingress != NO_PORT);
+            let waiting =
+                self.frames.within(events).of(queue.frames).filter(|waited| waited.ingress != NO_PORT);
             waiting.map(move |waited| (waited.ingress, class, waited.frame.meta.size().into()))
         })
     }
@@ -271,7 +277,7 @@ impl Ports {
     }
 
     /// Checks that every account is what of it is at the switch.
-    pub(super) fn assert_accounts_balance(&self) {
+    pub(super) fn assert_accounts_balance(&self, events: &[Slot]) {
         let mut held = vec![Vec::new(); self.len()];
         let mut add = |ingress: u32, class: usize, bytes: u32| {
             if ingress != NO_PORT {
@@ -282,7 +288,7 @@ impl Ports {
         };
         for (port, rules) in self.ruled() {
             for (class, queue) in rules.queues.iter().enumerate() {
-                for waited in self.frames.iter(queue.frames) {
+                for waited in self.frames.within(events).of(queue.frames) {
                     add(waited.ingress, class, waited.frame.meta.size());
                 }
             }

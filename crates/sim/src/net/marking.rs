@@ -1,6 +1,6 @@
 //! Marking of ECN-capable frames at a queue.
 
-use crate::engine::event::{Frame, Meta};
+use crate::engine::event::Meta;
 use crate::model::MarkPoint;
 use crate::random::Stream;
 
@@ -19,14 +19,10 @@ impl Marking {
     /// No marking.
     pub const NONE: Marking = Marking { at: MarkPoint::Dequeue, above: u32::MAX, red: None };
 
-    /// Marks a frame that meets `held` bytes of the queue at this point. Returns whether it did. Only ECN-capable ones are.
+    /// Returns whether a frame that meets `held` bytes of the queue at this point is to be marked. Only ECN-capable ones are.
     #[inline]
-    pub(super) fn mark(&mut self, at: MarkPoint, held: u32, frame: &mut Frame) -> bool {
-        let marks = at == self.at && self.marks(held) && frame.meta.contains(Meta::ECT);
-        if marks {
-            frame.meta = frame.meta.with(Meta::CE);
-        }
-        marks
+    pub(super) fn marks_frame(&mut self, at: MarkPoint, held: u32, meta: Meta) -> bool {
+        at == self.at && self.marks(held) && meta.contains(Meta::ECT)
     }
 
     fn marks(&mut self, held: u32) -> bool {

@@ -9,6 +9,7 @@ use super::pfc::{Pause, NO_PORT};
 use super::port::PortKind;
 use super::ports::Ports;
 use super::scheduling::{each, only};
+use crate::engine::calendar::Calendar;
 use crate::engine::event::Frame;
 
 impl Ports {
@@ -40,14 +41,15 @@ impl Ports {
     }
 
     /// Takes all frames that wait at a ruled port, with their classes: they are lost.
-    pub fn take_waiting(&mut self, at: u32, now: u64) -> Vec<(usize, Frame)> {
+    pub fn take_waiting(&mut self, at: u32, now: u64, calendar: &mut Calendar) -> Vec<(usize, Frame)> {
         let mut lost = Vec::new();
         let place = at as usize;
         for class in 0..self.rules[place].queues.len() {
             while self.rules[place].queued & only(class) != 0 {
                 let (port, rules) = (&mut self.all[at as usize], &mut self.rules[place]);
                 let queue = &mut rules.queues[class];
-                let Waited { frame, since, ingress } = self.frames.take(&mut queue.frames);
+                let slot = self.frames.take(&mut queue.frames, calendar.slots());
+                let Waited { frame, since, ingress } = Waited::of(&calendar.release(slot));
                 let (size, memory) = (frame.meta.size(), rules.memory);
                 queue.waiting -= size;
                 rules.waiting -= size;

@@ -17,7 +17,8 @@ use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
 use super::switch::Switch;
-use crate::engine::event::{Event, Frame, Meta};
+use crate::engine::calendar::Slot;
+use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
 
 /// The ports of a domain, by their places in it.
@@ -105,6 +106,11 @@ impl Ports {
         self.counters.add();
     }
 
+    /// Returns whether any port is ruled.
+    pub fn any_ruled(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
     /// Adds a shared memory, and gives its index.
     pub fn add_memory(&mut self, memory: SharedBuffer) -> u32 {
         self.memories.push(memory);
@@ -176,14 +182,14 @@ impl Ports {
     /// arrival long before it leaves, and is marked in that event when all is known that waits behind it: before it arrives, and
     /// before it is passed to another domain.
     #[inline(always)]
-    pub fn mark_until(&mut self, now: u64, events: &mut [Event]) {
+    pub fn mark_until(&mut self, now: u64, events: &mut [Slot]) {
         if !self.departures.marking.is_empty() {
             self.mark_all_until(now, events);
         }
     }
 
     #[inline(never)]
-    fn mark_all_until(&mut self, now: u64, events: &mut [Event]) {
+    fn mark_all_until(&mut self, now: u64, events: &mut [Slot]) {
         let mut next = 0;
         while let Some(&at) = self.departures.marking.get(next) {
             let port = &mut self.all[at as usize];
@@ -251,10 +257,10 @@ impl Ports {
     }
 
     /// Returns what a port has sent and what waits at it, when all before `now` has happened.
-    pub fn figures(&self, at: u32, now: u64) -> PortFigures {
+    pub fn figures(&self, at: u32, now: u64, events: &[Slot]) -> PortFigures {
         let port = self.port(at);
         match self.rules_if_any(at) {
-            Some(rules) => rules.figures(port, &self.frames, now),
+            Some(rules) => rules.figures(port, self.frames.within(events), now),
             None => plain::figures(port, &self.departures, now),
         }
     }
@@ -272,10 +278,11 @@ impl Ports {
     }
 
     /// The frames that wait at a ruled port, class by class; at a plain one they are events already.
-    pub fn waiting(&self, at: u32) -> impl Iterator<Item = (usize, Frame)> + '_ {
+    pub fn waiting<'a>(&'a self, at: u32, events: &'a [Slot]) -> impl Iterator<Item = (usize, Frame)> + 'a {
+        let waiting = self.frames.within(events);
         self.rules_if_any(at).into_iter().flat_map(move |rules| {
             (0..rules.queues().len())
-                .flat_map(move |class| rules.waiting_of(class, &self.frames).map(move |frame| (class, frame)))
+                .flat_map(move |class| rules.waiting_of(class, waiting).map(move |frame| (class, frame)))
         })
     }
 
@@ -306,9 +313,9 @@ impl Ports {
 
     /// Does so for what these lead to: frames that wait, and accounts.
     #[inline(always)]
-    pub fn prefetch_waiting(&self, at: u32, ingress: u32) {
+    pub fn prefetch_waiting(&self, at: u32, ingress: u32, events: &[Slot]) {
         if let Some(queue) = self.rules.get(at as usize).and_then(|rules| rules.queues.first()) {
-            self.frames.prefetch(queue.frames);
+            self.frames.prefetch(queue.frames, events);
         }
         if let Some(pfc) = self.rules.get(ingress as usize).and_then(Rules::pfc) {
             prefetch(&pfc.accounts, 0);
@@ -322,12 +329,13 @@ impl Ports {
     }
 
     /// Checks that what all ports hold and what shared memories say they hold agree.
-    pub fn assert_memories_balance(&self) {
+    pub fn assert_memories_balance(&self, events: &[Slot]) {
+        let waiting = self.frames.within(events);
         for (which, memory) in self.memories.iter().enumerate() {
             let of_queues: u64 = self
                 .ruled()
                 .filter(|(_, rules)| rules.memory() == Memory::Shared(which as u32))
-                .map(|(port, rules)| rules.held_on_no_account(port, &self.frames))
+                .map(|(port, rules)| rules.held_on_no_account(port, waiting))
                 .sum();
             let of_accounts: u64 = self
                 .rules
@@ -343,6 +351,6 @@ impl Ports {
                 "shared buffer {which} has lost count of its bytes"
             );
         }
-        self.assert_accounts_balance();
+        self.assert_accounts_balance(events);
     }
 }

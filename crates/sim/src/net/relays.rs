@@ -10,6 +10,7 @@ use super::pfc::{Pause, Pfc, NO_PORT};
 use super::ports::Ports;
 use super::relay::RelayNode;
 use super::scheduling::{each, only};
+use crate::engine::calendar::Calendar;
 use crate::engine::event::Frame;
 
 impl Ports {
@@ -91,11 +92,11 @@ impl Ports {
     }
 
     /// A relay of which a port is one fails now, or is back. Returns the frames that waited in one that fails, which are lost.
-    pub fn bypass(&mut self, at: u32, now: u64) -> Vec<Frame> {
+    pub fn bypass(&mut self, at: u32, now: u64, calendar: &mut Calendar) -> Vec<Frame> {
         let Some((relay, _)) = self.pfc(at).and_then(|pfc| pfc.relay) else { return Vec::new() };
         let node = &self.relays[relay as usize];
         match (node.bypassed, node.is_out(now)) {
-            (false, true) => self.take_out(relay, now),
+            (false, true) => self.take_out(relay, now, calendar),
             (true, false) => {
                 self.put_back(relay, now);
                 Vec::new()
@@ -120,11 +121,11 @@ impl Ports {
     }
 
     /// A bypass takes the place of a relay. Returns the frames that waited in it.
-    fn take_out(&mut self, relay: u32, now: u64) -> Vec<Frame> {
+    fn take_out(&mut self, relay: u32, now: u64, calendar: &mut Calendar) -> Vec<Frame> {
         let node = &mut self.relays[relay as usize];
         (node.bypassed, node.has_failed) = (true, true);
         let ports = node.ports;
-        let lost = ports.into_iter().flat_map(|at| self.lose_waiting(at)).collect();
+        let lost = ports.into_iter().flat_map(|at| self.lose_waiting(at, calendar)).collect();
         for at in ports {
             let rules = self.rules_mut(at);
             rules.paused = 0;
@@ -134,14 +135,15 @@ impl Ports {
     }
 
     /// Takes all frames that wait at a port, as dropped.
-    fn lose_waiting(&mut self, at: u32) -> Vec<Frame> {
+    fn lose_waiting(&mut self, at: u32, calendar: &mut Calendar) -> Vec<Frame> {
         let mut lost = Vec::new();
         let place = at as usize;
         for class in 0..self.rules[place].queues.len() {
             while self.rules[place].queued & only(class) != 0 {
                 let rules = &mut self.rules[place];
                 let queue = &mut rules.queues[class];
-                let Waited { frame, ingress, .. } = self.frames.take(&mut queue.frames);
+                let slot = self.frames.take(&mut queue.frames, calendar.slots());
+                let Waited { frame, ingress, .. } = Waited::of(&calendar.release(slot));
                 let size = frame.meta.size();
                 queue.waiting -= size;
                 queue.counters.dropped_frames += 1;

@@ -15,7 +15,8 @@ use super::ports::Ports;
 use super::rules::Rules;
 use super::scheduling::{only, ClassSet, Rule};
 use super::transmission::{Joined, Leaves, NextToSend, Passed, Transmission};
-use crate::engine::event::{Event, Frame};
+use crate::engine::calendar::{Calendar, Slot};
+use crate::engine::event::{Event, Frame, Meta};
 use crate::model::MarkPoint;
 
 impl Ports {
@@ -82,9 +83,10 @@ impl Ports {
         }
     }
 
-    /// A frame for which there is room comes to a switch's ruled port that has caught up, as `arrival` says.
+    /// A frame for which there is room comes to a switch's ruled port that has caught up: `arrival`, in this slot, where it stays if it
+    /// waits.
     #[inline(always)]
-    pub fn pass(&mut self, at: u32, class: usize, arrival: &Event, ingress: u32) -> Passed {
+    pub fn pass(&mut self, at: u32, class: usize, arrival: &mut Event, slot: u32, ingress: u32) -> Passed {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         if rules.joins_rarely {
             return Passed::Rarely;
@@ -96,17 +98,27 @@ impl Ports {
             let arrives = begin(port, rules, &self.kinds, &self.classes, class, size, ingress, now);
             return Passed::Goes { arrives, watched };
         }
-        wait(port, rules, &mut self.frames, class, arrival.frame(), ingress, now);
+        wait(port, rules, &mut self.frames, class, size, slot);
+        arrival.key = Waited { frame: arrival.frame(), since: now, ingress }.to_event().key;
         Passed::Waits { watched: switch.see(at, ingress, false) }
     }
 
     /// A frame for which there is room comes to a ruled port that has caught up: it leaves at once or waits.
     #[inline(always)]
-    pub fn join(&mut self, at: u32, class: usize, frame: &mut Frame, ingress: u32, now: u64) -> Joined {
+    pub fn join(
+        &mut self,
+        at: u32,
+        class: usize,
+        frame: &mut Frame,
+        ingress: u32,
+        now: u64,
+        calendar: &mut Calendar,
+    ) -> Joined {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         if rules.queues[class].marking.at == MarkPoint::Enqueue {
             let held = rules.held_of(port, class);
-            if rules.queues[class].marking.mark(MarkPoint::Enqueue, held, frame) {
+            if rules.queues[class].marking.marks_frame(MarkPoint::Enqueue, held, frame.meta) {
+                frame.meta = frame.meta.with(Meta::CE);
                 rules.queues[class].counters.marked_frames += 1;
                 self.counters.at(at).marked_frames += 1;
             }
@@ -116,7 +128,8 @@ impl Ports {
             self.see_account(at, ingress, alone);
             return Joined::Begun(self.begin(at, class, frame.meta.size(), ingress, now));
         }
-        wait(port, rules, &mut self.frames, class, *frame, ingress, now);
+        let slot = calendar.store(Waited { frame: *frame, since: now, ingress }.to_event());
+        wait(port, rules, &mut self.frames, class, frame.meta.size(), slot);
         self.see_account(at, ingress, false);
         Joined::Waits
     }
@@ -154,14 +167,14 @@ impl Ports {
     /// Sends the frame that a ruled port sends next which catches up, if one may leave. What flow control has to say by now, it had
     /// not then.
     #[inline(always)]
-    pub fn send_next_queued(&mut self, at: u32, now: u64) -> Option<Transmission> {
+    pub fn send_next_queued(&mut self, at: u32, now: u64, events: &mut [Slot]) -> Option<Transmission> {
         let rules = &mut self.rules[at as usize];
         let may_leave = rules.queued & !rules.paused;
         if may_leave == 0 {
             return None;
         }
         let class = choose(rules, &self.classes, may_leave)?;
-        Some(self.send_queued(at, class, now))
+        Some(self.send_queued(at, class, now, events))
     }
 
     /// Returns whether anything waits at a ruled port that may leave.
@@ -172,14 +185,17 @@ impl Ports {
 
     /// Sends the first frame that waits in a class, whose turn it is.
     #[inline(always)]
-    pub fn send_queued(&mut self, at: u32, class: usize, now: u64) -> Transmission {
+    pub fn send_queued(&mut self, at: u32, class: usize, now: u64, events: &mut [Slot]) -> Transmission {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];
-        let Waited { mut frame, since, ingress } = self.frames.take(&mut queue.frames);
+        let slot = self.frames.take(&mut queue.frames, events);
+        let event = &mut events[slot as usize];
+        let Waited { frame, since, ingress } = Waited::of(event);
         let size = frame.meta.size();
         queue.waiting -= size;
         // One that need not wait has nothing behind it, so it is marked nowhere else.
-        if queue.marking.mark(MarkPoint::Dequeue, queue.waiting, &mut frame) {
+        if queue.marking.marks_frame(MarkPoint::Dequeue, queue.waiting, frame.meta) {
+            event.mark();
             queue.counters.marked_frames += 1;
             self.counters.at(at).marked_frames += 1;
         }
@@ -199,13 +215,13 @@ impl Ports {
         } else {
             Leaves::Arriving(arrives)
         };
-        Transmission { frame, leaves }
+        Transmission { slot, leaves }
     }
 
-    /// Sends a frame that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
+    /// Sends a frame of `size` bytes that a class's source at the host has made, as its turn has come or the port is idle. A NIC shares
     /// its memory with no other port, so none is taken.
-    pub fn send_pulled(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Transmission {
-        Transmission { frame, leaves: self.begin(at, class, frame.meta.size(), NO_PORT, now) }
+    pub fn send_pulled(&mut self, at: u32, class: usize, size: u32, now: u64) -> Leaves {
+        self.begin(at, class, size, NO_PORT, now)
     }
 
     /// A frame begins to leave: what becomes of it.
@@ -311,22 +327,13 @@ fn begin(
     ends + kind.delay.as_ps()
 }
 
-/// A frame begins to wait.
+/// The frame in a slot begins to wait.
 #[inline(always)]
-fn wait(
-    port: &mut Port,
-    rules: &mut Rules,
-    frames: &mut WaitingFrames,
-    class: usize,
-    frame: Frame,
-    ingress: u32,
-    now: u64,
-) {
-    let size = frame.meta.size();
+fn wait(port: &mut Port, rules: &mut Rules, frames: &mut WaitingFrames, class: usize, size: u32, slot: u32) {
     port.peak = port.peak.max(rules.held(port) + size);
     rules.waiting += size;
     rules.queued |= only(class);
     let queue = &mut rules.queues[class];
     queue.waiting += size;
-    frames.append(&mut queue.frames, frame, ingress, now);
+    frames.append(&mut queue.frames, slot);
 }

@@ -1,6 +1,6 @@
 //! The rules and the queues of a ruled port.
 
-use super::frames::{FrameQueue, Waited, WaitingFrames};
+use super::frames::{FrameQueue, Waited, Waiting};
 use super::loss::{Loss, LossWindow};
 use super::marking::Marking;
 use super::memory::Memory;
@@ -208,42 +208,39 @@ impl Rules {
     }
 
     /// What the port has sent and what waits.
-    pub(super) fn figures(&self, port: &Port, frames: &WaitingFrames, now: u64) -> PortFigures {
+    pub(super) fn figures(&self, port: &Port, waiting: Waiting, now: u64) -> PortFigures {
         let still = |waited: Waited| u128::from(now - waited.since) * u128::from(waited.frame.meta.size());
         PortFigures {
             sent_bytes: port.sent_bytes,
             sent_frames: port.sent_frames,
             waiting_bytes: self.waiting,
-            waiting_frames: self.queues.iter().map(|queue| frames.iter(queue.frames).count() as u64).sum(),
-            waited: port.waited() + self.waiting_since(frames).map(still).sum::<u128>(),
+            waiting_frames: self.waiting(waiting).count() as u64,
+            waited: port.waited() + self.waiting(waiting).map(still).sum::<u128>(),
             // What flow control sends is no frame.
             busy_until: if self.in_transmission == 0 { 0 } else { port.busy_until },
         }
     }
 
     /// Bytes here that no account has, with the frame in transmission.
-    pub(super) fn held_on_no_account(&self, port: &Port, frames: &WaitingFrames) -> u64 {
-        let waiting = self.waiting_since(frames).filter(|waited| waited.ingress == NO_PORT);
+    pub(super) fn held_on_no_account(&self, port: &Port, waiting: Waiting) -> u64 {
+        let waiting = self.waiting(waiting).filter(|waited| waited.ingress == NO_PORT);
         let waiting: u64 = waiting.map(|waited| u64::from(waited.frame.meta.size())).sum();
         let transmits = port.transmits() && self.ingress == NO_PORT;
         waiting + if transmits { u64::from(self.in_transmission) } else { 0 }
     }
 
     /// The frames that wait.
-    pub(super) fn waiting_since<'a>(
-        &'a self,
-        frames: &'a WaitingFrames,
-    ) -> impl Iterator<Item = Waited> + 'a {
-        self.queues.iter().flat_map(|queue| frames.iter(queue.frames))
+    fn waiting<'a>(&'a self, waiting: Waiting<'a>) -> impl Iterator<Item = Waited> + 'a {
+        self.queues.iter().flat_map(move |queue| waiting.of(queue.frames))
     }
 
     /// The frames of a class that wait.
     pub(super) fn waiting_of<'a>(
         &'a self,
         class: usize,
-        frames: &'a WaitingFrames,
+        waiting: Waiting<'a>,
     ) -> impl Iterator<Item = Frame> + 'a {
-        frames.iter(self.queues[class].frames).map(|waited| waited.frame)
+        waiting.of(self.queues[class].frames).map(|waited| waited.frame)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What becomes of frames at a ruled port: what is sent next, what has begun to leave, and what waits.
 
-use crate::engine::event::Frame;
-
 /// What a port sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextToSend {
@@ -13,11 +11,11 @@ pub enum NextToSend {
     Signal,
 }
 
-/// A transmission that has begun.
+/// A transmission of a frame that waited has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// The frame, as it was before it crossed the link.
-    pub frame: Frame,
+    /// The slot of the frame, as it was before it crosses the link.
+    pub slot: u32,
     /// What becomes of it.
     pub leaves: Leaves,
 }

@@ -5,8 +5,10 @@
 //! queue is one that has no room for the packet that comes; then a draw decides whether that packet is cut or the last one that
 //! waits, whose place it takes.
 
+use super::frames::Waited;
 use super::memory::{Memory, Trimming};
 use super::ports::Ports;
+use crate::engine::calendar::Slot;
 use crate::engine::event::Frame;
 
 /// The fate of a frame that comes to such a port.
@@ -58,7 +60,7 @@ impl Ports {
     }
 
     /// Says what becomes of a frame of a class that comes whole to such a port, which has caught up.
-    pub fn judge(&mut self, at: u32, class: usize, frame: &Frame) -> Judged {
+    pub fn judge(&mut self, at: u32, class: usize, frame: &Frame, events: &[Slot]) -> Judged {
         let (port, rules, of) = (self.port(at), self.rules(at), self.trimming(at));
         let headers = rules.held_of(port, self.header_queue(at));
         let held = rules.held(port) - headers;
@@ -67,10 +69,10 @@ impl Ports {
             return Judged::Joins;
         }
         let can_be_cut = |frame: &Frame| frame.meta.is_trimmable() && frame.meta.size() > of.size;
-        let last = self.frames.last(rules.queues[class].frames).filter(|last| {
-            can_be_cut(&last.frame) && of.room.saturating_sub(held - last.frame.meta.size()) >= size
-        });
-        let (is_cut, cuts_last) = (can_be_cut(frame), last.is_some());
+        let last = self.frames.last(rules.queues[class].frames).map(|slot| events[slot as usize].frame());
+        let gives_way =
+            |last: &Frame| can_be_cut(last) && of.room.saturating_sub(held - last.meta.size()) >= size;
+        let (is_cut, cuts_last) = (can_be_cut(frame), last.is_some_and(|last| gives_way(&last)));
         let tail = of.tail;
         let Memory::Trimming(place) = rules.memory else { unreachable!("a port that cuts packets") };
         match (is_cut, cuts_last) {
@@ -83,10 +85,19 @@ impl Ports {
     }
 
     /// A frame takes the place of the last one that waits in its class, which is given out.
-    pub fn replace_last(&mut self, at: u32, class: usize, frame: Frame, now: u64) -> Frame {
+    pub fn replace_last(
+        &mut self,
+        at: u32,
+        class: usize,
+        frame: Frame,
+        now: u64,
+        events: &mut [Slot],
+    ) -> Frame {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];
-        let last = self.frames.replace_last(queue.frames, frame, now);
+        let slot = self.frames.last(queue.frames).expect("a frame waits whose place is taken");
+        let last = Waited::of(&events[slot as usize]);
+        *events[slot as usize] = Waited { frame, since: now, ingress: last.ingress }.to_event();
         let (size, cut) = (frame.meta.size(), last.frame.meta.size());
         port.count_wait(now - last.since, cut);
         queue.waiting = queue.waiting - cut + size;

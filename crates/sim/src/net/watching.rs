@@ -9,6 +9,7 @@
 use super::ports::Ports;
 use super::rules::Rules;
 use super::switch::Switch;
+use crate::engine::calendar::Slot;
 
 /// How many frames have to be about to leave in a window for it to be worth counting what is on whose account: with fewer, an event for each
 /// costs less.
@@ -63,9 +64,9 @@ impl Ports {
     /// Counts what may leave over the listed ports of a switch, which have caught up, in a window of `length` picoseconds, and has those
     /// accounts watched that may then tell their links to go on; or, where few frames may leave, all that pause their links, for
     /// `RESTS` windows. Returns whether any account is watched.
-    pub fn count_leaving(&mut self, number: u32, length: u64) -> bool {
+    pub fn count_leaving(&mut self, number: u32, length: u64, events: &[Slot]) -> bool {
         let Ports { all, kinds, rules, frames, switches, with_paused, round, .. } = self;
-        let switch = &mut switches[number as usize];
+        let (switch, waiting) = (&mut switches[number as usize], frames.within(events));
         switch.watch_none();
         let mut count = 0;
         for &at in with_paused.iter() {
@@ -77,7 +78,7 @@ impl Ports {
             }
             for queue in &of.queues {
                 let mut ends = 0;
-                for waited in frames.iter(queue.frames) {
+                for waited in waiting.of(queue.frames) {
                     let size = waited.frame.meta.size();
                     ends += kind.transmission(size);
                     if ends >= length {

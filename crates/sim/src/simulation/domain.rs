@@ -158,7 +158,7 @@ impl Domain {
     #[inline(never)]
     fn visit<const CATCHES_UP: bool>(&mut self, plan: &Plan, start: u64, entries: &[Entry], known: Known) {
         let (events, _) = self.out.calendar.parts();
-        let with_its_node = |entry| (&events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
+        let with_its_node = |entry| (&*events[slot_of(entry) as usize], node_of(entry), slot_of(entry));
         if self.batches.are_few() {
             let own = entries[..entries.len() - AHEAD].iter();
             self.out.agenda.begin(start, own.map(|&entry| with_its_node(entry)), known);

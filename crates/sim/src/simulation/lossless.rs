@@ -171,7 +171,9 @@ impl Simulation {
         }
         for out in 0..self.links() {
             let (domain, at) = self.domain_of_port(out);
-            for (ingress, class, bytes) in domain.fabric.ports.waiting_on_accounts(at) {
+            for (ingress, class, bytes) in
+                domain.fabric.ports.waiting_on_accounts(at, domain.out.calendar.slots())
+            {
                 let link = domain.fabric.ports.port(ingress).link() ^ 1;
                 if let Some(waits) = waits_for.get_mut(&(link, class)) {
                     waits.push(((out, class), bytes));

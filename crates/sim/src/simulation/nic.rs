@@ -102,8 +102,7 @@ impl Domain {
     fn transmit(&mut self, plan: &Plan, host: u32, nic: u32, end: u32) {
         let (frame, wants) = self.hosts.next_frame_and_wants(plan, &mut self.out, host, end);
         if self.fabric.ports.port(nic).intersects(Port::RULED) {
-            let transmission = self.fabric.ports.send_pulled(nic, plan.class_of(&frame), frame, self.out.now);
-            self.fabric.follow(plan, &mut self.out, nic, &transmission);
+            self.fabric.send_pulled(plan, &mut self.out, nic, &frame);
             // A flow that is ready waits again, and has the NIC wake for itself.
             if wants.readiness != Readiness::Ready {
                 self.arm_if_asked(plan, host);
@@ -239,8 +238,7 @@ impl Domain {
         while let Some(turn) = self.fabric.ports.next(nic, classes) {
             match turn {
                 NextToSend::Queue(class) => {
-                    let transmission = self.fabric.ports.send_queued(nic, class, self.out.now);
-                    self.fabric.follow(plan, &mut self.out, nic, &transmission);
+                    self.fabric.send_first(plan, &mut self.out, nic, class);
                     return self.arm_if_asked(plan, host);
                 }
                 NextToSend::Signal => {

@@ -136,6 +136,15 @@ impl Out {
         self.measured.contains(&time)
     }
 
+    /// The frame in a slot is on its way over a port's link, at whose end it arrives at `arrives`.
+    #[inline(always)]
+    pub fn send_slot_on(&mut self, link: LinkEnd, arrives: u64, slot: u32) {
+        let (events, schedule) = self.calendar.parts();
+        let event = &mut *events[slot as usize];
+        event.go_on(arrives, link.arrival_key, event.meta());
+        schedule.enter(link.node, slot, arrives);
+    }
+
     /// A frame is on its way over a port's link, at whose end it arrives at `arrives`.
     #[inline(always)]
     pub fn send_on(&mut self, link: LinkEnd, arrives: u64, frame: &Frame) {

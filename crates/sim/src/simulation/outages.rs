@@ -30,7 +30,7 @@ impl Fabric {
         }
         if let Some(fault) = dies {
             let node = plan.graph.link(self.ports.port(at).link()).from;
-            for (class, frame) in self.ports.take_waiting(at, now) {
+            for (class, frame) in self.ports.take_waiting(at, now, &mut out.calendar) {
                 out.taken.add(fault, node, class, &frame);
                 self.lose(plan, out, at, &frame, Reason::Dead);
             }

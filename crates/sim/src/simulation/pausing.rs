@@ -92,7 +92,7 @@ impl Fabric {
 
     /// A relay fails, or is back.
     fn bypass_relay(&mut self, plan: &Plan, out: &mut Out, at: u32) {
-        for frame in self.ports.bypass(at, out.now) {
+        for frame in self.ports.bypass(at, out.now, &mut out.calendar) {
             let link = self.next_link(plan, &frame);
             out.lose(plan, &frame, Lost { at: out.now, link, reason: Reason::Dead });
         }

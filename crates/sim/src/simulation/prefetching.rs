@@ -34,7 +34,8 @@ impl Domain {
             self.prefetch_of(plan, entry, Ports::prefetch_queues);
         }
         for &entry in own {
-            self.prefetch_of(plan, entry, Ports::prefetch_waiting);
+            let slots = self.out.calendar.slots();
+            self.prefetch_of(plan, entry, |ports, at, ingress| ports.prefetch_waiting(at, ingress, slots));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::net::transmission::{Joined, Leaves, NextToSend, Passed, Transmission}
 
 impl Fabric {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
-    /// that at the next node, if the frame goes on at once and no more is to be done.
+    /// that at the next node: mostly the frame stays in it.
     #[inline(always)]
     pub(super) fn pass_on_ruled(&mut self, plan: &Plan, out: &mut Out, at: u32, slot: u32) {
         let event = out.calendar.event(slot);
@@ -24,17 +24,13 @@ impl Fabric {
             let frame = out.calendar.release(slot).frame();
             return self.offer_ruled(plan, out, at, class, frame, ingress);
         };
-        let watched = match self.ports.pass(at, class, out.calendar.event(slot), ingress) {
+        let arrival = &mut out.calendar.parts().0[slot as usize];
+        let watched = match self.ports.pass(at, class, arrival, slot, ingress) {
             Passed::Goes { arrives, watched } => {
-                let link = LinkEnd::of(self.ports.port(at));
-                let (events, schedule) = out.calendar.parts();
-                let event = &mut events[slot as usize];
-                event.go_on(arrives, link.arrival_key, event.meta());
-                schedule.enter(link.node, slot, arrives);
+                out.send_slot_on(LinkEnd::of(self.ports.port(at)), arrives, slot);
                 watched
             }
             Passed::Waits { watched } => {
-                out.calendar.free(slot);
                 if !watched {
                     self.ports.fall_behind(at);
                 }
@@ -117,29 +113,47 @@ impl Fabric {
         mut frame: Frame,
         ingress: u32,
     ) {
-        if let Joined::Begun(leaves) = self.ports.join(at, class, &mut frame, ingress, out.now) {
-            self.send_transmitted(plan, out, at, &Transmission { frame, leaves });
+        let calendar = &mut out.calendar;
+        if let Joined::Begun(leaves) = self.ports.join(at, class, &mut frame, ingress, out.now, calendar) {
+            self.send_begun(plan, out, at, &frame, leaves);
         }
         self.await_turn(out, at);
     }
 
-    /// A ruled port has begun to transmit.
+    /// A ruled port has nothing to send before the first frame of a class that waits.
     #[inline(always)]
-    pub(super) fn follow(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: &Transmission) {
-        self.send_transmitted(plan, out, at, transmission);
+    pub(super) fn send_first(&mut self, plan: &Plan, out: &mut Out, at: u32, class: usize) {
+        let transmission = self.ports.send_queued(at, class, out.now, out.calendar.parts().0);
+        self.send_waited(plan, out, at, transmission);
         self.await_turn(out, at);
     }
 
-    /// What a ruled port transmits arrives, or is lost.
+    /// A ruled port sends a frame that its host has made for it.
     #[inline(always)]
-    fn send_transmitted(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: &Transmission) {
-        match transmission.leaves {
-            Leaves::Arriving(arrives) => {
-                let link = LinkEnd::of(self.ports.port(at));
-                out.send_on(link, arrives, &transmission.frame);
-            }
-            Leaves::Written(arrives) => self.send_written(plan, out, at, &transmission.frame, arrives),
-            Leaves::Lost => self.lose_on_link(plan, out, at, &transmission.frame),
+    pub(super) fn send_pulled(&mut self, plan: &Plan, out: &mut Out, at: u32, frame: &Frame) {
+        let leaves = self.ports.send_pulled(at, plan.class_of(frame), frame.meta.size(), out.now);
+        self.send_begun(plan, out, at, frame, leaves);
+        self.await_turn(out, at);
+    }
+
+    /// What a ruled port transmits arrives, or is lost: a frame that waited.
+    #[inline(always)]
+    fn send_waited(&mut self, plan: &Plan, out: &mut Out, at: u32, transmission: Transmission) {
+        let Transmission { slot, leaves } = transmission;
+        if let Leaves::Arriving(arrives) = leaves {
+            return out.send_slot_on(LinkEnd::of(self.ports.port(at)), arrives, slot);
+        }
+        let frame = out.calendar.release(slot).frame();
+        self.send_begun(plan, out, at, &frame, leaves);
+    }
+
+    /// What a ruled port transmits arrives, or is lost: a frame that has not waited.
+    #[inline(always)]
+    fn send_begun(&mut self, plan: &Plan, out: &mut Out, at: u32, frame: &Frame, leaves: Leaves) {
+        match leaves {
+            Leaves::Arriving(arrives) => out.send_on(LinkEnd::of(self.ports.port(at)), arrives, frame),
+            Leaves::Written(arrives) => self.send_written(plan, out, at, frame, arrives),
+            Leaves::Lost => self.lose_on_link(plan, out, at, frame),
         }
     }
 
@@ -191,8 +205,9 @@ impl Fabric {
         loop {
             let ended = self.ports.port(at).busy_until;
             self.ports.end_transmission(at);
-            let Some(transmission) = self.ports.send_next_queued(at, ended) else { return };
-            self.send_transmitted(plan, out, at, &transmission);
+            let events = out.calendar.parts().0;
+            let Some(transmission) = self.ports.send_next_queued(at, ended, events) else { return };
+            self.send_waited(plan, out, at, transmission);
             if self.ports.port(at).busy_until > until {
                 return;
             }
@@ -258,7 +273,7 @@ impl Fabric {
         while let Some((switch, found)) = self.ports.begin_to_watch(place) {
             place = found + 1;
             self.catch_up_listed(plan, out, out.end - 1);
-            if self.ports.count_leaving(switch, plan.windows.length()) {
+            if self.ports.count_leaving(switch, plan.windows.length(), out.calendar.slots()) {
                 self.arm_listed(plan, out);
             }
         }
@@ -297,8 +312,8 @@ impl Fabric {
         self.ports.end_transmission(at);
         if self.ports.is_told(at) {
             self.go_on_at_switch(plan, out, at);
-        } else if let Some(transmission) = self.ports.send_next_queued(at, out.now) {
-            self.send_transmitted(plan, out, at, &transmission);
+        } else if let Some(transmission) = self.ports.send_next_queued(at, out.now, out.calendar.parts().0) {
+            self.send_waited(plan, out, at, transmission);
             if self.ports.is_watched(at) {
                 self.arm(out, at);
             } else if self.ports.has_queued(at) {
@@ -314,10 +329,7 @@ impl Fabric {
             return;
         }
         match self.ports.next(at, 0) {
-            Some(NextToSend::Queue(class)) => {
-                let transmission = self.ports.send_queued(at, class, out.now);
-                self.follow(plan, out, at, &transmission);
-            }
+            Some(NextToSend::Queue(class)) => self.send_first(plan, out, at, class),
             Some(NextToSend::Signal) => self.send_signal(out, at),
             Some(NextToSend::Pull(_)) => unreachable!("nothing is pulled at a switch"),
             None => (),

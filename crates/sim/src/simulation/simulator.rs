@@ -74,11 +74,15 @@ impl Simulation {
         flow
     }
 
-    /// Frees the events to come and the room that windows use, so that there is room for tables. Nothing can happen
-    /// afterwards.
+    /// Frees the events to come, but for the frames that wait, and the room that windows use, so that there is room for tables. Nothing
+    /// can happen afterwards.
     pub fn free_event_memory(&mut self) {
         for domain in &mut self.domains {
-            domain.out.calendar = Calendar::new(self.plan.windows, 0);
+            if domain.fabric.ports.any_ruled() {
+                domain.out.calendar.forget_times();
+            } else {
+                domain.out.calendar = Calendar::new(self.plan.windows, 0);
+            }
             domain.out.agenda = Agenda::new(0);
             domain.batches = Batches::default();
             domain.fabric.free_scratch();

@@ -31,11 +31,11 @@ impl Fabric {
         if trimmed || plan.classes == 0 && frame.meta.contains(Meta::ACK) {
             return self.offer_ahead(plan, out, at, class, frame);
         }
-        match self.ports.judge(at, class, &frame) {
+        match self.ports.judge(at, class, &frame, out.calendar.slots()) {
             Judged::Joins => self.join(plan, out, at, class, frame, NO_PORT),
             Judged::IsCut => self.trim(plan, out, at, class, frame),
             Judged::CutsLast => {
-                let last = self.ports.replace_last(at, class, frame, out.now);
+                let last = self.ports.replace_last(at, class, frame, out.now, out.calendar.parts().0);
                 self.trim(plan, out, at, class, last);
             }
             Judged::HasNoRoom => {
