@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use clearway_proto::units::{Rate, Span};
+use clearway_sim::engine::calendar::{Calendar, Windows};
 use clearway_sim::engine::event::{Frame, Meta};
 use clearway_sim::net::marking::Marking;
 use clearway_sim::net::memory::{Memory, SharedBuffer};
@@ -35,7 +36,8 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
     let markings = rules.iter().map(|_| Marking::NONE).collect();
     ports.add(Port::new(0, 0, 0), Some(Rules::new(Scheduler::new(rules), markings, memory)));
     let mut left = vec![0; comings.len()];
-    let mut sending: Option<Transmission> = None;
+    let mut calendar = Calendar::new(Windows::new(1000), 1);
+    let mut sending: Option<(usize, Leaves)> = None;
     let mut next = 0;
     loop {
         let ends = ports.ends(0).unwrap_or(u64::MAX);
@@ -43,16 +45,20 @@ fn simulated(rules: &[Rule], comings: &[Coming], shared: bool) -> Vec<u64> {
             let Coming { at, class, bytes } = comings[next];
             let mut frame = Frame { stamp: 0, route_seq: (next as u64) << 32, meta: Meta::new(bytes, 0) };
             assert_eq!(ports.admit(0, class, bytes, NO_PORT, at), Some(NO_PORT), "there is room");
-            if let Joined::Begun(leaves) = ports.join(0, class, &mut frame, NO_PORT, at) {
-                sending = Some(Transmission { frame, leaves });
+            match ports.join(0, class, &mut frame, NO_PORT, at, &mut calendar) {
+                Joined::Begun(leaves) => sending = Some((next, leaves)),
+                Joined::Waits => (),
             }
             next += 1;
-        } else if let Some(Transmission { frame, leaves }) = sending.take() {
+        } else if let Some((coming, leaves)) = sending.take() {
             assert_eq!(leaves, Leaves::Arriving(ends + 1));
-            left[frame.route() as usize] = ends;
+            left[coming] = ends;
             ports.end_transmission(0);
             sending = ports.next(0, 0).map(|turn| match turn {
-                NextToSend::Queue(class) => ports.send_queued(0, class, ends),
+                NextToSend::Queue(class) => {
+                    let Transmission { slot, leaves } = ports.send_queued(0, class, ends, calendar.parts().0);
+                    (calendar.release(slot).route() as usize, leaves)
+                }
                 turn => panic!("{turn:?} at a switch"),
             });
         } else {

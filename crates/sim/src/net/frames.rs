@@ -5,6 +5,8 @@ use crate::engine::event::{Event, Frame};
 use crate::engine::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
+/// For how many slots more there is room at once.
+const GROWTH: usize = 1024;
 
 /// Frames in the order in which they came.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,11 @@ impl FrameQueue {
 
     pub(super) fn is_empty(self) -> bool {
         self.head == NONE
+    }
+
+    /// The slot of the last frame; none if there is none.
+    pub(super) fn last(self) -> Option<u32> {
+        (!self.is_empty()).then_some(self.tail)
     }
 }
 
@@ -71,7 +78,7 @@ impl WaitingFrames {
 
     #[cold]
     fn grow(&mut self, slot: u32) {
-        self.next.resize(slot as usize + 1, NONE);
+        self.next.resize((slot as usize + 1).next_multiple_of(GROWTH), NONE);
     }
 
     /// Takes the first frame of a queue that has one: its slot.
@@ -89,11 +96,6 @@ impl WaitingFrames {
         prefetch(events, queue.head as usize);
         prefetch(&self.next, queue.head as usize);
         prefetch(&self.next, queue.tail as usize);
-    }
-
-    /// The slot of the last frame of a queue; none if it is empty.
-    pub(super) fn last(&self, queue: FrameQueue) -> Option<u32> {
-        (!queue.is_empty()).then_some(queue.tail)
     }
 
     /// The frames with what stands in the slots.

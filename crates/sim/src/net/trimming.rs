@@ -69,7 +69,7 @@ impl Ports {
             return Judged::Joins;
         }
         let can_be_cut = |frame: &Frame| frame.meta.is_trimmable() && frame.meta.size() > of.size;
-        let last = self.frames.last(rules.queues[class].frames).map(|slot| events[slot as usize].frame());
+        let last = rules.queues[class].frames.last().map(|slot| events[slot as usize].frame());
         let gives_way =
             |last: &Frame| can_be_cut(last) && of.room.saturating_sub(held - last.meta.size()) >= size;
         let (is_cut, cuts_last) = (can_be_cut(frame), last.is_some_and(|last| gives_way(&last)));
@@ -95,7 +95,7 @@ impl Ports {
     ) -> Frame {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];
-        let slot = self.frames.last(queue.frames).expect("a frame waits whose place is taken");
+        let slot = queue.frames.last().expect("a frame waits whose place is taken");
         let last = Waited::of(&events[slot as usize]);
         *events[slot as usize] = Waited { frame, since: now, ingress: last.ingress }.to_event();
         let (size, cut) = (frame.meta.size(), last.frame.meta.size());
