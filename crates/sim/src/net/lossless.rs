@@ -3,11 +3,12 @@
 
 use clearway_proto::pfc::account::Charged;
 
+use super::accounts::PortAccount;
 use super::memory::SharedBuffer;
-use super::pfc::{Overflow, Pause, Pfc, PortAccount, NO_PORT, PAUSE_BYTES};
+use super::pfc::{Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
 use super::port::Port;
 use super::ports::Ports;
-use super::scheduling::{each, only, ClassSet};
+use super::scheduling::{each, ClassSet};
 use crate::engine::calendar::Slot;
 
 /// A PAUSE or RESUME whose transmission has begun.
@@ -22,22 +23,22 @@ pub struct Told {
 }
 
 impl Ports {
-    /// Returns whether a port has an account of this class for what comes over its link.
-    pub fn has_account(&self, at: u32, class: usize) -> bool {
-        at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
-    }
-
     /// Flow control at a port that has some, to be changed.
     pub(crate) fn pfc_mut(&mut self, at: u32) -> &mut Pfc {
         let rules = self.rules_mut(at);
         rules.pfc.as_mut().expect("a port of a network with flow control")
     }
 
-    /// A port's flow control, and the memory of which its thresholds are a share.
-    fn pfc_and_memory(&mut self, at: u32) -> (&mut Pfc, Option<&mut SharedBuffer>) {
+    /// A port's flow control, its account of a class, and the memory of which its thresholds are a share.
+    fn pfc_and_account(
+        &mut self,
+        at: u32,
+        class: usize,
+    ) -> (&mut Pfc, &mut PortAccount, Option<&mut SharedBuffer>) {
+        let place = self.first_account(at) + class;
         let pfc = self.rules[at as usize].pfc.as_mut().expect("a port of a network with flow control");
         let memory = pfc.memory.map(|memory| &mut self.memories[memory as usize]);
-        (pfc, memory)
+        (pfc, &mut self.accounts[place], memory)
     }
 
     /// Puts a frame that has come to a port on its account. Returns `false` if there is no room.
@@ -47,7 +48,7 @@ impl Ports {
             Some(relay) => self.charge_relay(relay, class, size, now),
         };
         if !taken {
-            let account = *self.pfc_mut(at).account(class);
+            let account = *self.account(at, class);
             let (headroom, link) = (self.pfc_mut(at).thresholds.headroom, self.port(at).link());
             let (common, used) = (account.common, account.headroom);
             let first = Overflow { at: now, link, class: class as u8, bytes: size, common, used, headroom };
@@ -58,14 +59,15 @@ impl Ports {
 
     /// Does what [`Self::charge`] does at a port that has its accounts to itself.
     fn charge_account(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let (pfc, memory) = self.pfc_and_memory(at);
-        let (before, paused) = (pfc.unsent(), pfc.account(class).pausing);
-        let Charged::Taken { common, .. } = pfc.charge(class, size, memory.as_deref()) else { return false };
+        let (pfc, of, memory) = self.pfc_and_account(at, class);
+        let (before, paused) = (pfc.unsent(), of.account.pausing);
+        let charged = pfc.charge(&mut of.account, class, size, memory.as_deref());
+        let Charged::Taken { common, .. } = charged else { return false };
         if let Some(memory) = memory {
             memory.used += common;
         }
-        let (after, pauses) = (pfc.unsent(), pfc.account(class).pausing);
-        pfc.note_unseen(class);
+        let (after, pauses) = (pfc.unsent(), of.account.pausing);
+        of.note_unseen(pfc);
         if after > before {
             self.told.push((at, class as u8));
         }
@@ -77,22 +79,22 @@ impl Ports {
 
     /// A frame that a port has on its account has left at `now`.
     pub(super) fn release(&mut self, at: u32, class: usize, size: u32, now: u64) {
-        let (pfc, memory) = self.pfc_and_memory(at);
-        let (before, paused) = (pfc.unsent(), pfc.account(class).pausing);
-        let freed = pfc.release(class, size);
+        let (pfc, of, memory) = self.pfc_and_account(at, class);
+        let (before, paused) = (pfc.unsent(), of.account.pausing);
+        let freed = of.account.release(size.into());
         if let Some(relay) = pfc.relay {
             self.release_relay(relay, class, size, now);
             return;
         }
         match memory {
             Some(memory) => {
-                memory.used -= freed;
-                pfc.resume_if_below(class, Some(memory));
+                memory.used -= if pfc.is_static() { 0 } else { freed };
+                pfc.resume_if_below(&mut of.account, class, Some(memory));
             }
-            None => pfc.resume_if_below(class, None),
+            None => pfc.resume_if_below(&mut of.account, class, None),
         }
-        let (after, pauses) = (pfc.unsent(), pfc.account(class).pausing);
-        pfc.note_unseen(class);
+        let (after, pauses) = (pfc.unsent(), of.account.pausing);
+        of.note_unseen(pfc);
         if after > before {
             self.told.push((at, class as u8));
         }
@@ -124,52 +126,14 @@ impl Ports {
         self.rules(at).pfc().is_some_and(|pfc| pfc.unsent() > 0)
     }
 
-    /// Puts a frame that has come to a port on the port's account, if that needs nothing else: either nobody need know how much
-    /// is on it exactly, or it pauses its link already and has room. Returns whether it did.
-    #[inline(always)]
-    pub(super) fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let Some(PortAccount { account, unseen_up_to, .. }) = self.account_mut(at, class) else {
-            return false;
-        };
-        if account.common + u64::from(size) <= *unseen_up_to {
-            account.common += u64::from(size);
-            return true;
-        }
-        account.pausing && self.charge_pausing(at, class, size)
-    }
-
     /// Does what [`Self::charge_alone`] does for an account that pauses its link. More may be on it than is there, so it must not
     /// become the most that it ever had.
     #[inline]
-    fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let pfc = self.pfc_mut(at);
-        let account = pfc.account(class);
+    pub(super) fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let (pfc, PortAccount { account, .. }, _) = self.pfc_and_account(at, class);
         pfc.is_lazy
             && account.held() + u64::from(size) <= account.peak
-            && pfc.charge(class, size, None) != Charged::Overflow
-    }
-
-    /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Returns whether it did.
-    #[inline(always)]
-    pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let Some(PortAccount { account, unseen_up_to, unseen_above, .. }) = self.account_mut(at, class)
-        else {
-            return false;
-        };
-        if *unseen_up_to != 0 {
-            account.common -= u64::from(size);
-            return true;
-        }
-        let unseen = account.held() - u64::from(size) > *unseen_above;
-        if unseen {
-            account.release(size.into());
-        }
-        unseen
-    }
-
-    #[inline(always)]
-    fn account_mut(&mut self, at: u32, class: usize) -> Option<&mut PortAccount> {
-        self.rules.get_mut(at as usize)?.pfc.as_mut()?.accounts.get_mut(class)
+            && pfc.charge(account, class, size, None) != Charged::Overflow
     }
 
     /// Returns whether a ruled port transmits.
@@ -179,11 +143,11 @@ impl Ports {
 
     /// Returns when it is to be asked whether a PAUSE must be repeated, if that is not to come anyway and a class is paused.
     pub fn arm_repeat(&mut self, at: u32, class: usize, now: u64) -> Option<u64> {
-        let pfc = self.pfc_mut(at);
+        let (pfc, of, _) = self.pfc_and_account(at, class);
         if let Some((relay, _)) = pfc.relay {
             return self.arm_relay(relay, now);
         }
-        if pfc.account(class).pausing {
+        if of.account.pausing {
             pfc.arm_repeat(class, now)
         } else {
             None
@@ -192,10 +156,13 @@ impl Ports {
 
     /// Repeats what is due of a port's PAUSEs, and tells `again` when to ask again.
     pub fn repeat(&mut self, at: u32, now: u64, again: impl FnMut(u64)) {
-        match self.pfc_mut(at).relay {
-            Some((relay, _)) => self.repeat_of_relay(relay, now).into_iter().for_each(again),
-            None => self.pfc_mut(at).repeat(now, again),
+        if let Some((relay, _)) = self.pfc_mut(at).relay {
+            return self.repeat_of_relay(relay, now).into_iter().for_each(again);
         }
+        let accounts = self.first_account(at);
+        let accounts = &self.accounts[accounts..][..self.classes.len()];
+        let pfc = self.rules[at as usize].pfc.as_mut().expect("a port of a network with flow control");
+        pfc.repeat(accounts, now, again);
     }
 
     /// Sends the first thing that a port's flow control has to say.
@@ -302,7 +269,7 @@ impl Ports {
                 continue;
             };
             for class in each(pfc.lossless) {
-                let account = pfc.account(class).held();
+                let account = self.account(at as u32, class).held();
                 let held = held.get(class).copied().unwrap_or(0);
                 assert_eq!(account, held, "port {at} has lost count of class {class}'s account");
             }

@@ -1,5 +1,6 @@
 //! The network as it runs: the routes of flows through it, and the ports that feed links.
 
+pub mod accounts;
 mod backlog;
 mod catching_up;
 pub mod counters;

@@ -79,8 +79,10 @@ impl Ports {
 
     /// A port says again which classes it pauses, as its link lives again. A relay's ports say what their relay decides.
     pub fn say_pauses_again(&mut self, at: u32) {
-        let Some(pfc) = self.rules_mut(at).pfc.as_mut().filter(|pfc| pfc.relay.is_none()) else { return };
-        let pausing: Vec<usize> = each(pfc.lossless).filter(|&class| pfc.account(class).pausing).collect();
+        let Some(pfc) = self.pfc(at).filter(|pfc| pfc.relay.is_none()) else { return };
+        let pausing = each(pfc.lossless).filter(|&class| self.account(at, class).pausing);
+        let pausing: Vec<usize> = pausing.collect();
+        let pfc = self.pfc_mut(at);
         for &class in &pausing {
             let pause = Pause { class: class as u8, time: pfc.pause };
             pfc.signals.push_back(pause);

@@ -13,6 +13,7 @@ use clearway_proto::pfc::quanta::PFC_FRAME;
 use clearway_proto::swing::relay::Port as Side;
 use clearway_proto::units::{Bytes, Span, Time};
 
+use super::accounts::PortAccount;
 use super::memory::SharedBuffer;
 use super::scheduling::{only, ClassSet};
 
@@ -31,32 +32,13 @@ pub struct Pause {
     pub time: u64,
 }
 
-/// An account of a port, and when what it says is to be said again.
-#[derive(Clone, Copy, Debug)]
-pub struct PortAccount {
-    /// What has come over the link in a class and is still here.
-    pub account: Account,
-    /// Up to this many bytes, frames come and go without anybody's need to know; 0 where each changes something. See
-    /// [`super::switches`].
-    pub(super) unseen_up_to: u64,
-    /// While more than this many bytes stay on an account that pauses its link, frames leave without anybody's need to know; the
-    /// largest number where each changes something.
-    pub(super) unseen_above: u64,
-    /// When the PAUSE is to be repeated, in picoseconds.
-    repeat_at: u64,
+/// When a PAUSE is to be said again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Repeat {
+    /// When it is due, in picoseconds.
+    due: u64,
     /// When the next event for that comes, in picoseconds; 0: none is to come.
     armed_at: u64,
-}
-
-impl PortAccount {
-    /// An account with nothing on it, of which each change is to be known at once.
-    const EMPTY: PortAccount = PortAccount {
-        account: Account { common: 0, headroom: 0, pausing: false, peak: 0, peak_headroom: 0 },
-        unseen_up_to: 0,
-        unseen_above: u64::MAX,
-        repeat_at: 0,
-        armed_at: 0,
-    };
 }
 
 /// Flow control at a port.
@@ -64,8 +46,8 @@ impl PortAccount {
 pub struct Pfc {
     /// The classes that have accounts; none at a port that pauses nobody.
     pub lossless: ClassSet,
-    /// What has come over the link to this port, by class; empty where it pauses nobody.
-    pub accounts: Vec<PortAccount>,
+    /// When what it says is to be said again, by class; empty where it pauses nobody.
+    repeats: Vec<Repeat>,
     pub(super) thresholds: Thresholds,
     /// The index of the memory of which a dynamic threshold is a share.
     pub(super) memory: Option<u32>,
@@ -121,7 +103,7 @@ impl Pfc {
     pub fn new(classes: usize) -> Pfc {
         Pfc {
             lossless: 0,
-            accounts: Vec::new(),
+            repeats: Vec::new(),
             thresholds: Thresholds { xoff: Threshold::Static(0), hysteresis: 0, headroom: 0 },
             memory: None,
             relay: None,
@@ -149,8 +131,8 @@ impl Pfc {
         memory: Option<u32>,
         (pause, response): (u64, u64),
     ) -> Pfc {
-        let accounts = vec![PortAccount::EMPTY; classes];
-        Pfc { lossless, accounts, thresholds, memory, pause, response, ..Pfc::new(classes) }
+        let repeats = vec![Repeat::default(); classes];
+        Pfc { lossless, repeats, thresholds, memory, pause, response, ..Pfc::new(classes) }
     }
 
     /// Returns the flow control of a relay's port, which says what the relay decides: port R has `room` bytes, and no threshold.
@@ -171,7 +153,6 @@ impl Pfc {
 
     /// Has something to say to the link's other end.
     pub(super) fn say(&mut self, pause: Pause) {
-        self.accounts[usize::from(pause.class)].account.pausing = pause.time > 0;
         if self.replaces_unsent {
             self.signals.retain(|unsent| unsent.class != pause.class);
             if pause.time == 0 && self.told & only(pause.class.into()) == 0 {
@@ -184,7 +165,6 @@ impl Pfc {
     /// A bypass takes the place of the relay of which this is a port: it says nothing any more, and obeys nothing.
     pub(super) fn bypass(&mut self, now: u64) {
         self.holds.iter_mut().for_each(|hold| hold.end(Time::from_ps(now)));
-        self.accounts.iter_mut().for_each(|of| of.account.pausing = false);
         self.signals.clear();
     }
 
@@ -194,9 +174,14 @@ impl Pfc {
         self.heard = 0;
     }
 
-    /// A frame has come over the link.
-    pub(super) fn charge(&mut self, class: usize, size: u32, memory: Option<&SharedBuffer>) -> Charged {
-        let account = &mut self.accounts[class].account;
+    /// A frame has come over the link, which is to be on this account of the port.
+    pub(super) fn charge(
+        &mut self,
+        account: &mut Account,
+        class: usize,
+        size: u32,
+        memory: Option<&SharedBuffer>,
+    ) -> Charged {
         let charged = account.charge(&self.thresholds, size.into(), free(memory));
         if let Charged::Taken { pauses: true, .. } = charged {
             self.say(Pause { class: class as u8, time: self.pause });
@@ -204,38 +189,12 @@ impl Pfc {
         charged
     }
 
-    /// Says anew at which content nobody need know how much exactly is on an account: up to XOFF and the most that it ever had, or
-    /// above XON while it pauses its link.
-    pub(super) fn note_unseen(&mut self, class: usize) {
-        let PortAccount { account, unseen_up_to, unseen_above, .. } = &mut self.accounts[class];
-        (*unseen_up_to, *unseen_above) = match self.thresholds.xoff {
-            Threshold::Static(_) if self.is_lazy && account.pausing => (0, self.thresholds.resumes_at(None)),
-            Threshold::Static(xoff) if self.is_lazy => (xoff.min(account.peak), u64::MAX),
-            _ => (0, u64::MAX),
-        };
-    }
-
     /// Returns by how many bytes the accounts that pause the link are above XON, at least; the largest number if none does. XOFF must not
     /// depend on what else is at the switch.
-    pub(super) fn above_resume(&self) -> u64 {
-        let pausing = self.accounts.iter().filter(|of| of.account.pausing);
+    pub(super) fn above_resume(&self, accounts: &[PortAccount]) -> u64 {
+        let pausing = accounts.iter().filter(|of| of.account.pausing);
         let least = pausing.map(|of| of.account.held()).min();
         least.map_or(u64::MAX, |held| held.saturating_sub(self.thresholds.resumes_at(None)))
-    }
-
-    /// A relay has taken a frame that has come over the link.
-    pub(super) fn count_taken(&mut self, class: usize, size: u32) {
-        self.accounts[class].account.take(&self.thresholds, size.into());
-    }
-
-    /// A frame that had come over the link has left the switch: how much of the shared memory is free again.
-    pub(super) fn release(&mut self, class: usize, size: u32) -> u64 {
-        let freed = self.accounts[class].account.release(size.into());
-        if self.thresholds.xoff.is_dynamic() {
-            freed
-        } else {
-            0
-        }
     }
 
     /// Bytes in common room at which it tells the link's other end to go on.
@@ -244,8 +203,13 @@ impl Pfc {
     }
 
     /// Tells the link's other end to go on, if it may.
-    pub(super) fn resume_if_below(&mut self, class: usize, memory: Option<&SharedBuffer>) {
-        if self.accounts[class].account.resume_if_below(&self.thresholds, free(memory)) {
+    pub(super) fn resume_if_below(
+        &mut self,
+        account: &mut Account,
+        class: usize,
+        memory: Option<&SharedBuffer>,
+    ) {
+        if account.resume_if_below(&self.thresholds, free(memory)) {
             self.say(Pause { class: class as u8, time: 0 });
         }
     }
@@ -270,29 +234,29 @@ impl Pfc {
 
     /// A PAUSE was sent: when the port is to be asked whether it must be repeated, if that is not to come anyway.
     pub(super) fn arm_repeat(&mut self, class: usize, now: u64) -> Option<u64> {
-        let account = &mut self.accounts[class];
-        account.repeat_at = now + self.pause / 2;
-        if account.armed_at != 0 {
+        let repeat = &mut self.repeats[class];
+        repeat.due = now + self.pause / 2;
+        if repeat.armed_at != 0 {
             return None;
         }
-        account.armed_at = account.repeat_at;
-        Some(account.repeat_at)
+        repeat.armed_at = repeat.due;
+        Some(repeat.due)
     }
 
     /// Repeats those PAUSEs that are due at `now`, and tells `again` when to ask again.
-    pub(super) fn repeat(&mut self, now: u64, mut again: impl FnMut(u64)) {
-        let due = self.accounts.iter_mut().enumerate().filter(|(_, account)| account.armed_at == now);
-        for (class, account) in due {
-            if !account.account.pausing {
-                account.armed_at = 0;
+    pub(super) fn repeat(&mut self, accounts: &[PortAccount], now: u64, mut again: impl FnMut(u64)) {
+        let armed = self.repeats.iter_mut().zip(accounts).enumerate();
+        for (class, (repeat, of)) in armed.filter(|(_, (repeat, _))| repeat.armed_at == now) {
+            if !of.account.pausing {
+                repeat.armed_at = 0;
                 continue;
             }
-            if account.repeat_at <= now {
-                account.repeat_at = now + self.pause / 2;
+            if repeat.due <= now {
+                repeat.due = now + self.pause / 2;
                 self.signals.push_back(Pause { class: class as u8, time: self.pause });
             }
-            account.armed_at = account.repeat_at;
-            again(account.repeat_at);
+            repeat.armed_at = repeat.due;
+            again(repeat.due);
         }
     }
 
@@ -332,11 +296,6 @@ impl Pfc {
     /// Returns how often a PAUSE has run out here.
     pub fn ran_out(&self) -> u64 {
         self.holds.iter().map(|hold| hold.ran_out).sum()
-    }
-
-    /// A class's account.
-    pub fn account(&self, class: usize) -> &Account {
-        &self.accounts[class].account
     }
 
     /// A class as the other end holds it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use clearway_proto::units::Rate;
 
+use super::accounts::PortAccount;
 use super::backlog::Departures;
 use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
@@ -30,6 +31,8 @@ pub struct Ports {
     departures: Departures,
     /// The rules of each port up to the last ruled one, by its place; nobody looks at those of a plain port.
     pub(super) rules: Vec<Rules>,
+    /// The accounts of each port up to the last one with flow control, by its place and the class.
+    pub(super) accounts: Vec<PortAccount>,
     pub(super) memories: Vec<SharedBuffer>,
     /// What ports do that cut packets for which they have no room.
     pub(super) trimmings: Vec<Trimming>,
@@ -73,6 +76,7 @@ impl Ports {
             kinds,
             departures: Departures::default(),
             rules: Vec::new(),
+            accounts: Vec::new(),
             memories: Vec::new(),
             trimmings: Vec::new(),
             switches: Vec::new(),
@@ -97,6 +101,9 @@ impl Ports {
     pub fn add(&mut self, mut port: Port, rules: Option<Rules>) {
         if let Some(rules) = rules {
             port.flags |= Port::RULED;
+            if rules.lossless != 0 {
+                self.accounts.resize((self.all.len() + 1) * self.classes.len(), PortAccount::EMPTY);
+            }
             self.rules.resize_with(self.all.len(), Rules::of_plain_port);
             self.rules.push(rules);
         } else if self.kinds[port.kind as usize].marks() {
@@ -300,25 +307,20 @@ impl Ports {
         prefetch(&self.rules, ingress as usize);
     }
 
-    /// Does so for what their rules lead to: queues and flow control.
+    /// Does so for queues and accounts.
     #[inline(always)]
     pub fn prefetch_queues(&self, at: u32, ingress: u32) {
         if let Some(rules) = self.rules.get(at as usize) {
             prefetch(&rules.queues, 0);
         }
-        if let Some(pfc) = self.rules.get(ingress as usize).and_then(Rules::pfc) {
-            prefetch(std::slice::from_ref(pfc), 0);
-        }
+        prefetch(&self.accounts, self.first_account(ingress));
     }
 
-    /// Does so for what these lead to: frames that wait, and accounts.
+    /// Does so for the frames that wait.
     #[inline(always)]
-    pub fn prefetch_waiting(&self, at: u32, ingress: u32, events: &[Slot]) {
+    pub fn prefetch_waiting(&self, at: u32, events: &[Slot]) {
         if let Some(queue) = self.rules.get(at as usize).and_then(|rules| rules.queues.first()) {
             self.frames.prefetch(queue.frames, events);
-        }
-        if let Some(pfc) = self.rules.get(ingress as usize).and_then(Rules::pfc) {
-            prefetch(&pfc.accounts, 0);
         }
     }
 
@@ -340,9 +342,9 @@ impl Ports {
             let of_accounts: u64 = self
                 .rules
                 .iter()
-                .filter_map(|rules| rules.pfc())
-                .filter(|pfc| pfc.memory == Some(which as u32))
-                .flat_map(|pfc| &pfc.accounts)
+                .zip(0..)
+                .filter(|(rules, _)| rules.pfc().is_some_and(|pfc| pfc.memory == Some(which as u32)))
+                .flat_map(|(_, at)| self.accounts_of(at))
                 .map(|of| of.account.common)
                 .sum();
             assert_eq!(

@@ -40,7 +40,8 @@ impl Ports {
         if !node.bypassed && node.machine.frame_arrived(side, priority, length, now) == Admission::Dropped {
             return false;
         }
-        self.pfc_mut(at).count_taken(class, size);
+        let thresholds = self.pfc_mut(at).thresholds;
+        self.account_mut(at, class).account.take(&thresholds, size.into());
         self.tell_of_relay(relay);
         true
     }
@@ -112,7 +113,7 @@ impl Ports {
         let waiting = |side: Side, priority: usize| {
             let pfc = self.pfc(node.ports[side as usize]).expect("a relay's port has flow control");
             let class = each(pfc.lossless).nth(priority).expect("a class for each priority");
-            Bytes::new(pfc.account(class).held())
+            Bytes::new(self.account(node.ports[side as usize], class).held())
         };
         let machine = node.machine.anew(waiting, Time::from_ps(now));
         let node = &mut self.relays[relay as usize];
@@ -130,6 +131,7 @@ impl Ports {
             let rules = self.rules_mut(at);
             rules.paused = 0;
             rules.pfc.as_mut().expect("a relay's port has flow control").bypass(now);
+            (0..self.classes.len()).for_each(|class| self.account_mut(at, class).account.pausing = false);
         }
         lost
     }
@@ -156,7 +158,7 @@ impl Ports {
                 counters.dropped_frames += 1;
                 counters.dropped_bytes += u64::from(size);
                 if ingress != NO_PORT {
-                    self.pfc_mut(ingress).release(class, size);
+                    self.account_mut(ingress, class).account.release(size.into());
                 } else if let Memory::Shared(memory) = self.rules[place].memory {
                     self.memories[memory as usize].used -= u64::from(size);
                 }
@@ -195,7 +197,7 @@ impl Ports {
                 let Some(pfc) = self.pfc(at).filter(|_| at != NO_PORT) else { continue };
                 for class in each(pfc.lossless) {
                     let (counted, held) =
-                        (node.machine.waiting(side, priority_of(pfc, class)), pfc.account(class).held());
+                        (node.machine.waiting(side, priority_of(pfc, class)), self.account(at, class).held());
                     assert_eq!(counted.get(), held, "the relay of port {at} has lost count of class {class}");
                 }
             }
@@ -247,6 +249,7 @@ impl Ports {
                 let pfc = self.pfc_mut(at);
                 let class = each(pfc.lossless).nth(said.priority).expect("a class for each priority") as u8;
                 pfc.say(Pause { class, time });
+                self.account_mut(at, class.into()).account.pausing = time > 0;
                 self.told.push((at, class));
             }
         }

@@ -20,9 +20,10 @@ use crate::host::ends::{Losses, ReceivingEnd, SendingEnd};
 use crate::host::pulls::{PullPlace, PullingNic};
 use crate::host::slots::Slots;
 use crate::model::{Transport, MAX_LINKS};
+use crate::net::accounts::PortAccount;
 use crate::net::counters::PortCounters;
 use crate::net::marking::RedMarking;
-use crate::net::pfc::{Pause, Pfc, PortAccount};
+use crate::net::pfc::{Pause, Pfc, Repeat};
 use crate::net::port::{Port, PortFigures};
 use crate::net::relay::RelayNode;
 use crate::net::rules::{ClassCounters, ClassQueue, Rules, Special};
@@ -91,7 +92,8 @@ pub fn port_bytes(queues: usize) -> f64 {
 
 /// Returns the memory in bytes for flow control at a port with `classes` classes, with two events of each.
 pub fn pfc_bytes(classes: usize) -> f64 {
-    let of_class = size_of::<PortAccount>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
+    let of_class =
+        size_of::<PortAccount>() + size_of::<Repeat>() + size_of::<Hold>() + size_of::<Pause>() + 2 * EVENT;
     (size_of::<Pfc>() + 4 * BLOCK + of_class * classes) as f64
 }
 

@@ -91,8 +91,8 @@ impl Simulation {
             pauses: near.hold_of(class).times,
             frames: far.sent,
             lost: far.lost,
-            peak: far.account(class).peak,
-            peak_headroom: far.account(class).peak_headroom,
+            peak: receiving.fabric.ports.account(account_at, class).peak,
+            peak_headroom: receiving.fabric.ports.account(account_at, class).peak_headroom,
             headroom: far.headroom(),
         };
         each(far.lossless).map(row).collect()
@@ -163,9 +163,10 @@ impl Simulation {
         for link in 0..self.links() {
             let (domain, at) = self.domain_of_port(link ^ 1);
             let Some(pfc) = domain.fabric.ports.pfc(at) else { continue };
-            for class in each(pfc.lossless).filter(|&class| pfc.account(class).pausing) {
+            let account = |class: usize| domain.fabric.ports.account(at, class);
+            for class in each(pfc.lossless).filter(|&class| account(class).pausing) {
                 waits_for.insert((link, class), Vec::new());
-                let held = if pfc.is_of_relay() { u64::MAX } else { pfc.account(class).held() };
+                let held = if pfc.is_of_relay() { u64::MAX } else { account(class).held() };
                 least.insert((link, class), domain.fabric.ports.resumes_at(at).min(held.saturating_sub(1)));
             }
         }

@@ -4,6 +4,8 @@
 //! run: no account has more than its room, nor ever had, and each pauses exactly if its thresholds say so, worked out here
 //! once more.
 
+use clearway_proto::pfc::account::Account;
+
 use super::domain::Domain;
 use super::simulator::Simulation;
 use crate::engine::event::Kind;
@@ -29,9 +31,10 @@ impl Simulation {
             let Some(pauses) = far.fabric.ports.pfc(at) else { continue };
             let name = || self.graph().link_name(link);
             for class in each(pauses.lossless) {
-                assert_account_has_room(&name, pauses, class);
+                let account = far.fabric.ports.account(at, class);
+                assert_account_has_room(&name, (pauses, account), class);
                 if !far.fabric.ports.is_bypassed(at) {
-                    assert_account_is_heard(&name, pauses, class);
+                    assert_account_is_heard(&name, (pauses, account), class);
                 }
             }
         }
@@ -94,8 +97,8 @@ impl Simulation {
 }
 
 /// No more is or ever was on an account than it has room for: beyond XOFF, and where that does not move, in all.
-fn assert_account_has_room(link: &dyn Fn() -> String, pauses: &Pfc, class: usize) {
-    let (account, headroom) = (pauses.account(class), pauses.headroom());
+fn assert_account_has_room(link: &dyn Fn() -> String, (pauses, account): (&Pfc, &Account), class: usize) {
+    let headroom = pauses.headroom();
     assert!(
         account.headroom <= account.peak_headroom && account.held() <= account.peak,
         "the most that class {class} of {} had is less than what it has",
@@ -118,8 +121,7 @@ fn assert_account_has_room(link: &dyn Fn() -> String, pauses: &Pfc, class: usize
 
 /// An account pauses exactly if a PAUSE is the last that was said of it, or is still to be said; and it has a reason to. A
 /// relay passes on what others have reasons for.
-fn assert_account_is_heard(link: &dyn Fn() -> String, pauses: &Pfc, class: usize) {
-    let account = pauses.account(class);
+fn assert_account_is_heard(link: &dyn Fn() -> String, (pauses, account): (&Pfc, &Account), class: usize) {
     let said = pauses.told & only(class) != 0;
     let last = pauses.last_unsent(class).map_or(said, |pause| pause.time > 0);
     assert_eq!(last, account.pausing, "class {class} of {} is told something else than is meant", link());

@@ -35,7 +35,7 @@ impl Domain {
         }
         for &entry in own {
             let slots = self.out.calendar.slots();
-            self.prefetch_of(plan, entry, |ports, at, ingress| ports.prefetch_waiting(at, ingress, slots));
+            self.prefetch_of(plan, entry, |ports, at, _| ports.prefetch_waiting(at, slots));
         }
     }
 

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 
+use clearway_proto::pfc::account::Account;
 use clearway_proto::units::{Span, Time};
 
 use super::run_mode::{Choice, RunMode, STRETCH};
@@ -151,7 +152,7 @@ fn paused_network() -> Simulation {
 }
 
 /// Something that is done to flow control where a link is paused from, and where it is paused.
-type Tamper = fn(&mut Pfc, &mut Pfc);
+type Tamper = fn((&mut Pfc, &mut Account), &mut Pfc);
 
 /// Returns what the audit says of the network when something has been done to flow control at both ends of host 0's link.
 fn audited(tamper: Tamper) -> Option<String> {
@@ -162,7 +163,8 @@ fn audited(tamper: Tamper) -> Option<String> {
     };
     let (mut far, mut near) =
         (take(&mut simulation, far_in, far_at), take(&mut simulation, near_in, near_at));
-    tamper(&mut far, &mut near);
+    let account = &mut simulation.domains[far_in].fabric.ports.account_mut(far_at, 0).account;
+    tamper((&mut far, account), &mut near);
     *simulation.domains[far_in].fabric.ports.pfc_mut(far_at) = far;
     *simulation.domains[near_in].fabric.ports.pfc_mut(near_at) = near;
     let result = catch_unwind(AssertUnwindSafe(|| simulation.assert_conservation()));
@@ -172,30 +174,29 @@ fn audited(tamper: Tamper) -> Option<String> {
 #[test]
 fn the_audit_misses_no_pause_that_is_lost_without_a_reason() {
     assert_eq!(audited(|_, _| ()), None);
-    let forget = |far: &mut Pfc, near: &mut Pfc| {
-        (far.accounts[0].account.common, far.accounts[0].account.headroom, far.accounts[0].account.pausing) =
-            (0, 0, false);
+    let forget = |(far, account): (&mut Pfc, &mut Account), near: &mut Pfc| {
+        (account.common, account.headroom, account.pausing) = (0, 0, false);
         (far.told, near.heard) = (0, 0);
     };
     let wrongs: [(Tamper, &str); 12] = [
-        (|far, _| far.sent += 1, "PAUSEs against h0>tor0 have been lost count of"),
+        (|(far, _), _| far.sent += 1, "PAUSEs against h0>tor0 have been lost count of"),
         (|_, near| near.received += 1, "PAUSEs against h0>tor0 have been lost count of"),
-        (|far, _| far.accounts[0].account.pausing = false, "is told something else than is meant"),
-        (|far, _| far.signals.push_back(Pause { class: 0, time: 0 }), "is told something else than is meant"),
+        (|(_, account), _| account.pausing = false, "is told something else than is meant"),
         (
-            |far, near| (far.accounts[0].account.pausing, far.told, near.heard) = (false, 0, 0),
+            |(far, _), _| far.signals.push_back(Pause { class: 0, time: 0 }),
+            "is told something else than is meant",
+        ),
+        (
+            |(far, account), near| (account.pausing, far.told, near.heard) = (false, 0, 0),
             "is beyond XOFF and not paused",
         ),
-        (
-            |far, _| (far.accounts[0].account.common, far.accounts[0].account.headroom) = (17_000, 0),
-            "is paused below XON",
-        ),
+        (|(_, account), _| (account.common, account.headroom) = (17_000, 0), "is paused below XON"),
         (|_, near| near.heard = 0, "has not heard what it was told"),
         (forget, "is paused in other classes than it was told"),
         (|_, near| near.holds[0].ran_out = 1, "has run out, though none was lost"),
-        (|far, _| far.accounts[0].account.peak_headroom = 1 << 40, "had 1099511627776 bytes beyond XOFF"),
-        (|far, _| far.accounts[0].account.peak = 1 << 40, "had 1099511627776 bytes, and there is room for"),
-        (|far, _| far.accounts[0].account.peak = 0, "had is less than what it has"),
+        (|(_, account), _| account.peak_headroom = 1 << 40, "had 1099511627776 bytes beyond XOFF"),
+        (|(_, account), _| account.peak = 1 << 40, "had 1099511627776 bytes, and there is room for"),
+        (|(_, account), _| account.peak = 0, "had is less than what it has"),
     ];
     for (tamper, says) in wrongs {
         let said = audited(tamper).unwrap_or_else(|| panic!("nobody sees that it {says}"));
