@@ -30,6 +30,7 @@ impl Ports {
     }
 
     /// A port's flow control, its account of a class, and the memory of which its thresholds are a share.
+    #[inline(always)]
     fn pfc_and_account(
         &mut self,
         at: u32,

@@ -209,13 +209,19 @@ impl Rules {
 
     /// What the port has sent and what waits.
     pub(super) fn figures(&self, port: &Port, waiting: Waiting, now: u64) -> PortFigures {
-        let still = |waited: Waited| u128::from(now - waited.since) * u128::from(waited.frame.meta.size());
+        let (mut waiting_frames, mut waited) = (0, port.waited());
+        if self.queued != 0 {
+            for frame in self.waiting(waiting) {
+                waiting_frames += 1;
+                waited += u128::from(now - frame.since) * u128::from(frame.frame.meta.size());
+            }
+        }
         PortFigures {
             sent_bytes: port.sent_bytes,
             sent_frames: port.sent_frames,
             waiting_bytes: self.waiting,
-            waiting_frames: self.waiting(waiting).count() as u64,
-            waited: port.waited() + self.waiting(waiting).map(still).sum::<u128>(),
+            waiting_frames,
+            waited,
             // What flow control sends is no frame.
             busy_until: if self.in_transmission == 0 { 0 } else { port.busy_until },
         }
