@@ -250,6 +250,11 @@ impl Calendar {
         prefetch(&self.events, slot as usize);
     }
 
+    /// How many slots are not free.
+    pub fn slots_in_use(&self) -> usize {
+        self.events.len() - self.free.len()
+    }
+
     /// What stands in each slot: an event, a frame that waits, or what was there before it was free.
     #[inline(always)]
     pub fn slots(&self) -> &[Slot] {

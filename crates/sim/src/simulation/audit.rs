@@ -23,9 +23,11 @@ impl Simulation {
         let pooled = self.frames_under_way().filter(|frame| frame.meta.contains(Meta::POOLED)).count();
         let parcels: usize = self.domains.iter().map(|domain| domain.out.parcels.len()).sum();
         assert_eq!(parcels, pooled, "what frames carry has leaked from its pool");
-        self.domains
-            .iter()
-            .for_each(|domain| domain.fabric.ports.assert_memories_balance(domain.out.calendar.slots()));
+        for domain in &self.domains {
+            domain.fabric.ports.assert_memories_balance(domain.out.calendar.slots());
+            let in_use = domain.events().count() + domain.waiting_frames().count();
+            assert_eq!(domain.out.calendar.slots_in_use(), in_use, "slots of events have been lost");
+        }
     }
 
     /// For each flow, data sent = arrived + lost + under way, and so for acknowledgements; and for what agents send.
@@ -178,12 +180,8 @@ impl Simulation {
 
     fn frames_under_way(&self) -> impl Iterator<Item = Frame> + '_ {
         let waiting = self.domains.iter().flat_map(|domain| {
-            let ports = 0..domain.fabric.ports.len() as u32;
-            let waiting = ports
-                .flat_map(|at| domain.fabric.ports.waiting(at, domain.out.calendar.slots()))
-                .map(|(_, frame)| frame);
             let slotted = domain.hosts.slots.iter().flat_map(|slots| slots.filling.acks()).copied();
-            waiting.chain(domain.hosts.processors.frames()).chain(slotted)
+            domain.waiting_frames().chain(domain.hosts.processors.frames()).chain(slotted)
         });
         self.carriers().map(Event::frame).chain(waiting)
     }

@@ -377,6 +377,12 @@ impl Domain {
         Some(soonest.unwrap_or(u64::MAX).min(self.out.calendar.windows().number(turn)))
     }
 
+    /// The frames that wait at ruled ports; those at plain ones are events already.
+    pub(super) fn waiting_frames(&self) -> impl Iterator<Item = Frame> + '_ {
+        let ports = 0..self.fabric.ports.len() as u32;
+        ports.flat_map(|at| self.fabric.ports.waiting(at, self.out.calendar.slots())).map(|(_, frame)| frame)
+    }
+
     /// Every event to come, in no particular order.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> + '_ {
         self.out.calendar.events().chain(self.exits.held().map(|slot| self.out.calendar.event(slot)))
