@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 
 use clearway_proto::units::{Rate, Span};
-use clearway_sim::engine::calendar::{Calendar, Windows};
+use clearway_sim::engine::calendar::Calendar;
 use clearway_sim::engine::event::{Frame, Meta};
+use clearway_sim::engine::windows::Windows;
 use clearway_sim::net::marking::Marking;
 use clearway_sim::net::memory::{Memory, SharedBuffer};
 use clearway_sim::net::pfc::NO_PORT;

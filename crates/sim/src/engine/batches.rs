@@ -5,8 +5,9 @@
 //! batch costs something by itself. Where there are few events, at most [`FEW`], two batches do: one of the nodes that go first,
 //! switches of one kind, and one of all others.
 
-use super::calendar::{node_of, part_of, Entry, MAX_NODES, PARTS};
+use super::calendar::{node_of, part_of, Entry, MAX_NODES};
 use super::order::{deal, FEW};
+use super::windows::PARTS;
 
 /// Numbers of events that are dealt out by the part of the window, too. With more it does not pay: dealt out by time, the events
 /// of a node come from everywhere, and the lines of memory to which they go do not stay in a cache.

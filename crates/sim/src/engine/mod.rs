@@ -8,3 +8,4 @@ pub mod event;
 mod heap;
 pub mod order;
 pub mod prefetch;
+pub mod windows;

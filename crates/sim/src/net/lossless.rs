@@ -1,14 +1,14 @@
 //! Flow control among the ports of a switch: the account of a frame is at the port that it came to, and the frame at the
-//! one that it leaves by. See [`super::pfc`].
+//! one that it leaves by. See [`super::pfc`] and [`super::accounts`].
 
-use clearway_proto::pfc::account::Charged;
+use clearway_proto::pfc::account::{Account, Charged};
 
 use super::accounts::PortAccount;
 use super::memory::SharedBuffer;
 use super::pfc::{Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
 use super::port::Port;
 use super::ports::Ports;
-use super::scheduling::{each, ClassSet};
+use super::scheduling::{each, only, ClassSet};
 use crate::engine::calendar::Slot;
 
 /// A PAUSE or RESUME whose transmission has begun.
@@ -23,6 +23,64 @@ pub struct Told {
 }
 
 impl Ports {
+    /// Returns whether a port has an account of this class for what comes over its link.
+    pub fn has_account(&self, at: u32, class: usize) -> bool {
+        at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
+    }
+
+    /// Where the accounts of a port begin.
+    #[inline(always)]
+    pub(super) fn first_account(&self, at: u32) -> usize {
+        at as usize * self.classes.len()
+    }
+
+    /// The accounts of a port, by class; none of a port that has none.
+    pub(super) fn accounts_of(&self, at: u32) -> &[PortAccount] {
+        let first = self.first_account(at);
+        self.accounts.get(first..first + self.classes.len()).unwrap_or(&[])
+    }
+
+    /// An account of a port that has one.
+    pub fn account(&self, at: u32, class: usize) -> &Account {
+        &self.accounts[self.first_account(at) + class].account
+    }
+
+    /// An account of a port that has one, to be changed.
+    pub(crate) fn account_mut(&mut self, at: u32, class: usize) -> &mut PortAccount {
+        let place = self.first_account(at) + class;
+        &mut self.accounts[place]
+    }
+
+    /// Puts a frame that has come to a port on the port's account, if that needs nothing else: either nobody need know how much
+    /// is on it exactly, or it pauses its link already and has room. Returns whether it did.
+    #[inline(always)]
+    pub(super) fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let place = self.first_account(at) + class;
+        let Some(PortAccount { account, unseen_up_to, .. }) = self.accounts.get_mut(place) else {
+            return false;
+        };
+        if account.common + u64::from(size) <= *unseen_up_to {
+            account.common += u64::from(size);
+            return true;
+        }
+        account.pausing && self.charge_pausing(at, class, size)
+    }
+
+    /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Returns whether it did.
+    #[inline(always)]
+    pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
+        let PortAccount { account, unseen_up_to, unseen_above } = self.account_mut(at, class);
+        if *unseen_up_to != 0 {
+            account.common -= u64::from(size);
+            return true;
+        }
+        let unseen = account.held() - u64::from(size) > *unseen_above;
+        if unseen {
+            account.release(size.into());
+        }
+        unseen
+    }
+
     /// Flow control at a port that has some, to be changed.
     pub(crate) fn pfc_mut(&mut self, at: u32) -> &mut Pfc {
         let rules = self.rules_mut(at);
@@ -68,7 +126,7 @@ impl Ports {
             memory.used += common;
         }
         let (after, pauses) = (pfc.unsent(), of.account.pausing);
-        of.note_unseen(pfc);
+        of.note_unseen(&pfc.thresholds, pfc.is_lazy);
         if after > before {
             self.told.push((at, class as u8));
         }
@@ -95,7 +153,7 @@ impl Ports {
             None => pfc.resume_if_below(&mut of.account, class, None),
         }
         let (after, pauses) = (pfc.unsent(), of.account.pausing);
-        of.note_unseen(pfc);
+        of.note_unseen(&pfc.thresholds, pfc.is_lazy);
         if after > before {
             self.told.push((at, class as u8));
         }
@@ -130,7 +188,7 @@ impl Ports {
     /// Does what [`Self::charge_alone`] does for an account that pauses its link. More may be on it than is there, so it must not
     /// become the most that it ever had.
     #[inline]
-    pub(super) fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
+    fn charge_pausing(&mut self, at: u32, class: usize, size: u32) -> bool {
         let (pfc, PortAccount { account, .. }, _) = self.pfc_and_account(at, class);
         pfc.is_lazy
             && account.held() + u64::from(size) <= account.peak
