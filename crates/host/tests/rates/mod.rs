@@ -31,6 +31,7 @@ const RUNS: [(&str, &str, &[u64]); 4] =
     [("1", "cubic", &[100, 400, 50]), ("8", "cubic", &[400, 50]), ("1", "bbr", &[100]), ("8", "bbr", &[100])];
 
 #[test]
+#[ignore = "takes 18 s: make test-slow runs it"]
 fn iperf3_sends_what_is_granted() {
     with_net("flows", |net| {
         let mut carrying = Carrying::start(net);
@@ -171,6 +172,7 @@ fn limits_end_with_the_process_however_it_ends() {
 }
 
 #[test]
+#[ignore = "takes 10 s: make test-slow runs it"]
 fn udp_is_shaped_by_classes_that_end_with_the_process() {
     with_net("udp", |net| {
         let before = net.root();

@@ -294,15 +294,14 @@ fn datagrams_of_strangers_and_of_nonsense_are_counted_and_ignored() {
     });
 }
 
-/// Opens a carriage in the first namespace, and returns why that is impossible.
-fn refused(namespaces: &Namespaces, reach: Reach, settings: Settings) -> String {
-    std::thread::scope(|scope| {
-        let open = move || {
-            namespaces.enter(0);
-            Slots::open(&reach, &settings, Waker::new().unwrap()).err().map(|problem| problem.message)
-        };
-        scope.spawn(open).join().unwrap().expect("a problem")
-    })
+/// Opens a carriage in the first namespace, which is impossible and says so.
+fn assert_refused(namespaces: &Namespaces, reach: Reach, settings: Settings, says: &str) {
+    let open = move || {
+        namespaces.enter(0);
+        Slots::open(&reach, &settings, Waker::new().unwrap()).err().map(|problem| problem.message)
+    };
+    let said = std::thread::scope(|scope| scope.spawn(open).join().unwrap());
+    assert!(said.as_ref().is_some_and(|said| said.contains(says)), "{said:?} for {says}");
 }
 
 #[test]
@@ -311,23 +310,21 @@ fn what_cannot_work_is_refused_with_the_reason() {
         let good = || reach(0, SLOT, Rate::from_gbps(1));
         let usual = Settings::default;
         let short = Reach { mtu: 1300, ..good() };
-        assert!(refused(namespaces, short, usual()).contains("an MTU of 1300 bytes"));
+        assert_refused(namespaces, short, usual(), "an MTU of 1300 bytes");
         let little = Reach { slot: Span::from_us(10), ..good() };
-        assert!(refused(namespaces, little, usual()).contains("a packet takes 1538"));
+        assert_refused(namespaces, little, usual(), "a packet takes 1538");
         let named = Settings { tun: "a name that is too long".into(), ..usual() };
-        assert!(refused(namespaces, good(), named).contains("the name of a TUN device"));
+        assert_refused(namespaces, good(), named, "the name of a TUN device");
         let mut elsewhere = good();
         elsewhere.places[0].data = "192.0.2.1".parse().unwrap();
-        assert!(refused(namespaces, elsewhere, usual()).contains("data port 7611 at 192.0.2.1"));
+        assert_refused(namespaces, elsewhere, usual(), "data port 7611 at 192.0.2.1");
         let mut mixed = good();
         mixed.places[1].data = "fd00::1".parse().unwrap();
-        assert!(refused(namespaces, mixed, usual()).contains("another version of IP"));
+        assert_refused(namespaces, mixed, usual(), "another version of IP");
         let mut inside = good();
         inside.places[1].prefixes[0] =
             clearway_host::fastpass::reach::Prefix { address: OUTER[1].parse().unwrap(), length: 32 };
-        assert!(
-            refused(namespaces, inside, usual()).contains("encapsulated packets would be encapsulated again")
-        );
+        assert_refused(namespaces, inside, usual(), "encapsulated packets would be encapsulated again");
         await_gone(&namespaces.0[0]);
     });
 }
