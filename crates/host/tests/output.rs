@@ -100,7 +100,8 @@ fn a_transfer_that_failed_half_way_has_the_figures_of_that_half() {
     let to = receiver.address.to_string();
     let send = ["send", "--to", &to, "--operations", "100000", "--size", "1MB", "--idle-timeout", "300ms"];
     let sender = clearwayd(&[&send[..], &["--json"]].concat()).spawn().unwrap();
-    while !network::has_begun(receiver.child.id()) {
+    // More than a sender sends before its first acknowledgement.
+    while network::written(receiver.child.id()) < 16_000_000 {
         std::thread::yield_now();
     }
     receiver.child.kill().unwrap();
