@@ -48,8 +48,9 @@ front-page: package
 
 test: test-rust test-python
 
+# Twice as many tests at a time as there are cores, as those of the daemon mostly wait.
 test-rust: | needs-cargo
-	cargo test --quiet $(TCP)
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(getconf _NPROCESSORS_ONLN)))} cargo test --quiet $(TCP)
 
 # As many files of tests at a time as there are cores.
 PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile

@@ -309,22 +309,24 @@ fn what_cannot_work_is_refused_with_the_reason() {
     with_namespaces("refused", |namespaces| {
         let good = || reach(0, SLOT, Rate::from_gbps(1));
         let usual = Settings::default;
+        // Ports of their own, as one that is closed is still in use while another test of this process starts a command.
+        let at_port = |port: u16| Settings { port, ..usual() };
         let short = Reach { mtu: 1300, ..good() };
         assert_refused(namespaces, short, usual(), "an MTU of 1300 bytes");
         let little = Reach { slot: Span::from_us(10), ..good() };
         assert_refused(namespaces, little, usual(), "a packet takes 1538");
-        let named = Settings { tun: "a name that is too long".into(), ..usual() };
+        let named = Settings { tun: "a name that is too long".into(), ..at_port(7612) };
         assert_refused(namespaces, good(), named, "the name of a TUN device");
         let mut elsewhere = good();
         elsewhere.places[0].data = "192.0.2.1".parse().unwrap();
         assert_refused(namespaces, elsewhere, usual(), "data port 7611 at 192.0.2.1");
         let mut mixed = good();
         mixed.places[1].data = "fd00::1".parse().unwrap();
-        assert_refused(namespaces, mixed, usual(), "another version of IP");
+        assert_refused(namespaces, mixed, at_port(7613), "another version of IP");
         let mut inside = good();
         inside.places[1].prefixes[0] =
             clearway_host::fastpass::reach::Prefix { address: OUTER[1].parse().unwrap(), length: 32 };
-        assert_refused(namespaces, inside, usual(), "encapsulated packets would be encapsulated again");
+        assert_refused(namespaces, inside, at_port(7614), "encapsulated packets would be encapsulated again");
         await_gone(&namespaces.0[0]);
     });
 }
