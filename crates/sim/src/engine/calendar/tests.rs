@@ -85,3 +85,8 @@ fn what_happens_elsewhere_is_in_no_window() {
     calendar.take_elsewhere(&mut out);
     assert!(out.is_empty());
 }
+
+#[test]
+fn two_slots_are_a_cache_line_and_none_lies_in_two() {
+    assert_eq!([size_of::<Slot>(), align_of::<Slot>()], [32, 32]);
+}
