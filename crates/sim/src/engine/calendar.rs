@@ -161,12 +161,6 @@ impl Calendar {
         self.events[slot as usize].0
     }
 
-    /// Gives the slot of an event back that has been read.
-    #[inline(always)]
-    pub fn free(&mut self, slot: u32) {
-        self.free.push(slot);
-    }
-
     /// Puts an entry back into the window that was taken last.
     pub fn put_back(&mut self, entry: Entry) {
         self.schedule.put(self.schedule.first as usize % RING, entry);

@@ -11,7 +11,7 @@ use crate::net::transmission::{Joined, Leaves, NextToSend, Passed, Transmission}
 
 impl Fabric {
     /// A frame has come to a switch over a link, and is to leave over a ruled port. Its arrival stands in `slot`, which becomes
-    /// that at the next node: mostly the frame stays in it.
+    /// that at the next node; where more is to be asked, the frame is taken out of it first.
     #[inline(always)]
     pub(super) fn pass_on_ruled(&mut self, plan: &Plan, out: &mut Out, at: u32, slot: u32) {
         let event = out.calendar.event(slot);
@@ -120,7 +120,7 @@ impl Fabric {
         self.await_turn(out, at);
     }
 
-    /// A ruled port has nothing to send before the first frame of a class that waits.
+    /// A ruled port sends the first frame that waits in a class, whose turn it is.
     #[inline(always)]
     pub(super) fn send_first(&mut self, plan: &Plan, out: &mut Out, at: u32, class: usize) {
         let transmission = self.ports.send_queued(at, class, out.now, out.calendar.parts().0);
