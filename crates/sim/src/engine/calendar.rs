@@ -56,9 +56,9 @@ type Bucket = u32;
 /// Room for an event. Two fill a cache line, so that none lies in two.
 #[derive(Debug)]
 #[repr(align(32))]
-pub struct Slot(Event);
+pub struct EventSlot(Event);
 
-impl Deref for Slot {
+impl Deref for EventSlot {
     type Target = Event;
 
     #[inline(always)]
@@ -67,7 +67,7 @@ impl Deref for Slot {
     }
 }
 
-impl DerefMut for Slot {
+impl DerefMut for EventSlot {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Event {
         &mut self.0
@@ -77,7 +77,7 @@ impl DerefMut for Slot {
 /// All events to come, and room for them.
 #[derive(Debug)]
 pub struct Calendar {
-    events: Vec<Slot>,
+    events: Vec<EventSlot>,
     free: Vec<u32>,
     schedule: Schedule,
 }
@@ -150,7 +150,7 @@ impl Calendar {
     /// Makes a slot.
     #[cold]
     fn grow(&mut self) -> u32 {
-        self.events.push(Slot(Event::bare(0, Kind::Wake, 0)));
+        self.events.push(EventSlot(Event::bare(0, Kind::Wake, 0)));
         (self.events.len() - 1) as u32
     }
 
@@ -190,13 +190,13 @@ impl Calendar {
 
     /// What stands in each slot: an event, a frame that waits, or what was there before it was free.
     #[inline(always)]
-    pub fn slots(&self) -> &[Slot] {
+    pub fn slots(&self) -> &[EventSlot] {
         &self.events
     }
 
     /// The events by slot, which may be changed into their next ones, and the schedule, to which those are added.
     #[inline(always)]
-    pub fn parts(&mut self) -> (&mut [Slot], &mut Schedule) {
+    pub fn parts(&mut self) -> (&mut [EventSlot], &mut Schedule) {
         (&mut self.events, &mut self.schedule)
     }
 

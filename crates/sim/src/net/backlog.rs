@@ -1,6 +1,6 @@
 //! When the frames at plain ports leave, as one list a port in a common pool.
 
-use crate::engine::calendar::Slot;
+use crate::engine::calendar::EventSlot;
 use crate::engine::prefetch::prefetch;
 
 /// No place in the pool.
@@ -129,7 +129,7 @@ impl Departures {
     }
 
     /// Marks the frames that are to be marked, in the events that their arrivals are.
-    pub(super) fn mark(&mut self, events: &mut [Slot]) {
+    pub(super) fn mark(&mut self, events: &mut [EventSlot]) {
         self.to_mark.drain(..).for_each(|slot| events[slot as usize].mark());
     }
 

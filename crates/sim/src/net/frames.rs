@@ -1,6 +1,6 @@
 //! The frames that wait at ruled ports. Each stays in the slot of the event by which it came, which becomes that of its next arrival.
 
-use crate::engine::calendar::Slot;
+use crate::engine::calendar::EventSlot;
 use crate::engine::event::{Event, Frame};
 use crate::engine::prefetch::prefetch;
 
@@ -83,7 +83,7 @@ impl WaitingFrames {
 
     /// Takes the first frame of a queue that has one: its slot.
     #[inline(always)]
-    pub(super) fn take(&mut self, queue: &mut FrameQueue, events: &[Slot]) -> u32 {
+    pub(super) fn take(&mut self, queue: &mut FrameQueue, events: &[EventSlot]) -> u32 {
         let slot = queue.head;
         queue.head = self.next[slot as usize];
         prefetch(events, queue.head as usize);
@@ -92,14 +92,14 @@ impl WaitingFrames {
 
     /// Hints that the first frame of a queue will be taken, and one put behind the last.
     #[inline(always)]
-    pub(super) fn prefetch(&self, queue: FrameQueue, events: &[Slot]) {
+    pub(super) fn prefetch(&self, queue: FrameQueue, events: &[EventSlot]) {
         prefetch(events, queue.head as usize);
         prefetch(&self.next, queue.head as usize);
         prefetch(&self.next, queue.tail as usize);
     }
 
     /// The frames with what stands in the slots.
-    pub(super) fn within<'a>(&'a self, events: &'a [Slot]) -> Waiting<'a> {
+    pub(super) fn within<'a>(&'a self, events: &'a [EventSlot]) -> Waiting<'a> {
         Waiting { next: &self.next, events }
     }
 }
@@ -108,7 +108,7 @@ impl WaitingFrames {
 #[derive(Clone, Copy)]
 pub(super) struct Waiting<'a> {
     next: &'a [u32],
-    events: &'a [Slot],
+    events: &'a [EventSlot],
 }
 
 impl<'a> Waiting<'a> {

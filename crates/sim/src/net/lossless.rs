@@ -9,7 +9,7 @@ use super::pfc::{Overflow, Pause, Pfc, NO_PORT, PAUSE_BYTES};
 use super::port::Port;
 use super::ports::Ports;
 use super::scheduling::{each, only, ClassSet};
-use crate::engine::calendar::Slot;
+use crate::engine::calendar::EventSlot;
 
 /// A PAUSE or RESUME whose transmission has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,35 +28,21 @@ impl Ports {
         at != NO_PORT && self.rules_if_any(at).is_some_and(|rules| rules.lossless & only(class) != 0)
     }
 
-    /// Where the accounts of a port begin.
-    #[inline(always)]
-    pub(super) fn first_account(&self, at: u32) -> usize {
-        at as usize * self.classes.len()
-    }
-
-    /// The accounts of a port, by class; none of a port that has none.
-    pub(super) fn accounts_of(&self, at: u32) -> &[PortAccount] {
-        let first = self.first_account(at);
-        self.accounts.get(first..first + self.classes.len()).unwrap_or(&[])
-    }
-
     /// An account of a port that has one.
     pub fn account(&self, at: u32, class: usize) -> &Account {
-        &self.accounts[self.first_account(at) + class].account
+        &self.accounts.get(at, class).account
     }
 
     /// An account of a port that has one, to be changed.
-    pub(crate) fn account_mut(&mut self, at: u32, class: usize) -> &mut PortAccount {
-        let place = self.first_account(at) + class;
-        &mut self.accounts[place]
+    pub(crate) fn account_mut(&mut self, at: u32, class: usize) -> &mut Account {
+        &mut self.accounts.get_mut(at, class).account
     }
 
     /// Puts a frame that has come to a port on the port's account, if that needs nothing else: either nobody need know how much
     /// is on it exactly, or it pauses its link already and has room. Returns whether it did.
     #[inline(always)]
     pub(super) fn charge_alone(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let place = self.first_account(at) + class;
-        let Some(PortAccount { account, unseen_up_to, .. }) = self.accounts.get_mut(place) else {
+        let Some(PortAccount { account, unseen_up_to, .. }) = self.accounts.find_mut(at, class) else {
             return false;
         };
         if account.common + u64::from(size) <= *unseen_up_to {
@@ -69,7 +55,7 @@ impl Ports {
     /// A frame has left that a port has on its account: takes it off, if nobody need know at once. Returns whether it did.
     #[inline(always)]
     pub(super) fn release_unseen(&mut self, at: u32, class: usize, size: u32) -> bool {
-        let PortAccount { account, unseen_up_to, unseen_above } = self.account_mut(at, class);
+        let PortAccount { account, unseen_up_to, unseen_above } = self.accounts.get_mut(at, class);
         if *unseen_up_to != 0 {
             account.common -= u64::from(size);
             return true;
@@ -94,10 +80,9 @@ impl Ports {
         at: u32,
         class: usize,
     ) -> (&mut Pfc, &mut PortAccount, Option<&mut SharedBuffer>) {
-        let place = self.first_account(at) + class;
         let pfc = self.rules[at as usize].pfc.as_mut().expect("a port of a network with flow control");
         let memory = pfc.memory.map(|memory| &mut self.memories[memory as usize]);
-        (pfc, &mut self.accounts[place], memory)
+        (pfc, self.accounts.get_mut(at, class), memory)
     }
 
     /// Puts a frame that has come to a port on its account. Returns `false` if there is no room.
@@ -218,10 +203,8 @@ impl Ports {
         if let Some((relay, _)) = self.pfc_mut(at).relay {
             return self.repeat_of_relay(relay, now).into_iter().for_each(again);
         }
-        let accounts = self.first_account(at);
-        let accounts = &self.accounts[accounts..][..self.classes.len()];
         let pfc = self.rules[at as usize].pfc.as_mut().expect("a port of a network with flow control");
-        pfc.repeat(accounts, now, again);
+        pfc.repeat(self.accounts.of(at), now, again);
     }
 
     /// Sends the first thing that a port's flow control has to say.
@@ -286,7 +269,7 @@ impl Ports {
     pub fn waiting_on_accounts<'a>(
         &'a self,
         at: u32,
-        events: &'a [Slot],
+        events: &'a [EventSlot],
     ) -> impl Iterator<Item = (u32, usize, u64)> + 'a {
         let rules = self.rules_if_any(at);
         let queues = rules.into_iter().flat_map(|rules| rules.queues.iter().enumerate());
@@ -303,7 +286,7 @@ impl Ports {
     }
 
     /// Checks that every account is what of it is at the switch.
-    pub(super) fn assert_accounts_balance(&self, events: &[Slot]) {
+    pub(super) fn assert_accounts_balance(&self, events: &[EventSlot]) {
         let mut held = vec![Vec::new(); self.len()];
         let mut add = |ingress: u32, class: usize, bytes: u32| {
             if ingress != NO_PORT {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use clearway_proto::units::Rate;
 
-use super::accounts::PortAccount;
+use super::accounts::Accounts;
 use super::backlog::Departures;
 use super::counters::{AllCounters, PortCounters};
 use super::frames::WaitingFrames;
@@ -18,7 +18,7 @@ use super::relay::RelayNode;
 use super::rules::Rules;
 use super::scheduling::Rule;
 use super::switch::Switch;
-use crate::engine::calendar::Slot;
+use crate::engine::calendar::EventSlot;
 use crate::engine::event::{Frame, Meta};
 use crate::engine::prefetch::prefetch;
 
@@ -31,8 +31,7 @@ pub struct Ports {
     departures: Departures,
     /// The rules of each port up to the last ruled one, by its place; nobody looks at those of a plain port.
     pub(super) rules: Vec<Rules>,
-    /// The accounts of each port up to the last one with flow control, by its place and the class.
-    pub(super) accounts: Vec<PortAccount>,
+    pub(super) accounts: Accounts,
     pub(super) memories: Vec<SharedBuffer>,
     /// What ports do that cut packets for which they have no room.
     pub(super) trimmings: Vec<Trimming>,
@@ -76,7 +75,7 @@ impl Ports {
             kinds,
             departures: Departures::default(),
             rules: Vec::new(),
-            accounts: Vec::new(),
+            accounts: Accounts::new(classes.len()),
             memories: Vec::new(),
             trimmings: Vec::new(),
             switches: Vec::new(),
@@ -102,7 +101,7 @@ impl Ports {
         if let Some(rules) = rules {
             port.flags |= Port::RULED;
             if rules.lossless != 0 {
-                self.accounts.resize((self.all.len() + 1) * self.classes.len(), PortAccount::EMPTY);
+                self.accounts.add_up_to(self.all.len() as u32);
             }
             self.rules.resize_with(self.all.len(), Rules::of_plain_port);
             self.rules.push(rules);
@@ -189,14 +188,14 @@ impl Ports {
     /// arrival long before it leaves, and is marked in that event when all is known that waits behind it: before it arrives, and
     /// before it is passed to another domain.
     #[inline(always)]
-    pub fn mark_until(&mut self, now: u64, events: &mut [Slot]) {
+    pub fn mark_until(&mut self, now: u64, events: &mut [EventSlot]) {
         if !self.departures.marking.is_empty() {
             self.mark_all_until(now, events);
         }
     }
 
     #[inline(never)]
-    fn mark_all_until(&mut self, now: u64, events: &mut [Slot]) {
+    fn mark_all_until(&mut self, now: u64, events: &mut [EventSlot]) {
         let mut next = 0;
         while let Some(&at) = self.departures.marking.get(next) {
             let port = &mut self.all[at as usize];
@@ -264,7 +263,7 @@ impl Ports {
     }
 
     /// Returns what a port has sent and what waits at it, when all before `now` has happened.
-    pub fn figures(&self, at: u32, now: u64, events: &[Slot]) -> PortFigures {
+    pub fn figures(&self, at: u32, now: u64, events: &[EventSlot]) -> PortFigures {
         let port = self.port(at);
         match self.rules_if_any(at) {
             Some(rules) => rules.figures(port, self.frames.within(events), now),
@@ -285,7 +284,11 @@ impl Ports {
     }
 
     /// The frames that wait at a ruled port, class by class; at a plain one they are events already.
-    pub fn waiting<'a>(&'a self, at: u32, events: &'a [Slot]) -> impl Iterator<Item = (usize, Frame)> + 'a {
+    pub fn waiting<'a>(
+        &'a self,
+        at: u32,
+        events: &'a [EventSlot],
+    ) -> impl Iterator<Item = (usize, Frame)> + 'a {
         let waiting = self.frames.within(events);
         self.rules_if_any(at).into_iter().flat_map(move |rules| {
             (0..rules.queues().len())
@@ -313,12 +316,12 @@ impl Ports {
         if let Some(rules) = self.rules.get(at as usize) {
             prefetch(&rules.queues, 0);
         }
-        prefetch(&self.accounts, self.first_account(ingress));
+        self.accounts.prefetch(ingress);
     }
 
     /// Does so for the frames that wait.
     #[inline(always)]
-    pub fn prefetch_waiting(&self, at: u32, events: &[Slot]) {
+    pub fn prefetch_waiting(&self, at: u32, events: &[EventSlot]) {
         if let Some(queue) = self.rules.get(at as usize).and_then(|rules| rules.queues.first()) {
             self.frames.prefetch(queue.frames, events);
         }
@@ -331,7 +334,7 @@ impl Ports {
     }
 
     /// Checks that what all ports hold and what shared memories say they hold agree.
-    pub fn assert_memories_balance(&self, events: &[Slot]) {
+    pub fn assert_memories_balance(&self, events: &[EventSlot]) {
         let waiting = self.frames.within(events);
         for (which, memory) in self.memories.iter().enumerate() {
             let of_queues: u64 = self
@@ -344,7 +347,7 @@ impl Ports {
                 .iter()
                 .zip(0..)
                 .filter(|(rules, _)| rules.pfc().is_some_and(|pfc| pfc.memory == Some(which as u32)))
-                .flat_map(|(_, at)| self.accounts_of(at))
+                .flat_map(|(_, at)| self.accounts.of(at))
                 .map(|of| of.account.common)
                 .sum();
             assert_eq!(

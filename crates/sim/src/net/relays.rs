@@ -41,7 +41,7 @@ impl Ports {
             return false;
         }
         let thresholds = self.pfc_mut(at).thresholds;
-        self.account_mut(at, class).account.take(&thresholds, size.into());
+        self.account_mut(at, class).take(&thresholds, size.into());
         self.tell_of_relay(relay);
         true
     }
@@ -131,7 +131,7 @@ impl Ports {
             let rules = self.rules_mut(at);
             rules.paused = 0;
             rules.pfc.as_mut().expect("a relay's port has flow control").bypass(now);
-            (0..self.classes.len()).for_each(|class| self.account_mut(at, class).account.pausing = false);
+            self.accounts.forget_pauses(at);
         }
         lost
     }
@@ -158,7 +158,7 @@ impl Ports {
                 counters.dropped_frames += 1;
                 counters.dropped_bytes += u64::from(size);
                 if ingress != NO_PORT {
-                    self.account_mut(ingress, class).account.release(size.into());
+                    self.account_mut(ingress, class).release(size.into());
                 } else if let Memory::Shared(memory) = self.rules[place].memory {
                     self.memories[memory as usize].used -= u64::from(size);
                 }
@@ -249,7 +249,7 @@ impl Ports {
                 let pfc = self.pfc_mut(at);
                 let class = each(pfc.lossless).nth(said.priority).expect("a class for each priority") as u8;
                 pfc.say(Pause { class, time });
-                self.account_mut(at, class.into()).account.pausing = time > 0;
+                self.account_mut(at, class.into()).pausing = time > 0;
                 self.told.push((at, class));
             }
         }

@@ -15,7 +15,7 @@ use super::ports::Ports;
 use super::rules::Rules;
 use super::scheduling::{only, ClassSet, Rule};
 use super::transmission::{Joined, Leaves, NextToSend, Passed, Transmission};
-use crate::engine::calendar::{Calendar, Slot};
+use crate::engine::calendar::{Calendar, EventSlot};
 use crate::engine::event::{Event, Frame, Meta};
 use crate::model::MarkPoint;
 
@@ -167,7 +167,7 @@ impl Ports {
     /// Sends the frame that a ruled port sends next which catches up, if one may leave. What flow control has to say by now, it had
     /// not then.
     #[inline(always)]
-    pub fn send_next_queued(&mut self, at: u32, now: u64, events: &mut [Slot]) -> Option<Transmission> {
+    pub fn send_next_queued(&mut self, at: u32, now: u64, events: &mut [EventSlot]) -> Option<Transmission> {
         let rules = &mut self.rules[at as usize];
         let may_leave = rules.queued & !rules.paused;
         if may_leave == 0 {
@@ -185,7 +185,7 @@ impl Ports {
 
     /// Sends the first frame that waits in a class, whose turn it is.
     #[inline(always)]
-    pub fn send_queued(&mut self, at: u32, class: usize, now: u64, events: &mut [Slot]) -> Transmission {
+    pub fn send_queued(&mut self, at: u32, class: usize, now: u64, events: &mut [EventSlot]) -> Transmission {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];
         let slot = self.frames.take(&mut queue.frames, events);

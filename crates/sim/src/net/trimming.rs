@@ -8,7 +8,7 @@
 use super::frames::Waited;
 use super::memory::{Memory, Trimming};
 use super::ports::Ports;
-use crate::engine::calendar::Slot;
+use crate::engine::calendar::EventSlot;
 use crate::engine::event::Frame;
 
 /// The fate of a frame that comes to such a port.
@@ -60,7 +60,7 @@ impl Ports {
     }
 
     /// Says what becomes of a frame of a class that comes whole to such a port, which has caught up.
-    pub fn judge(&mut self, at: u32, class: usize, frame: &Frame, events: &[Slot]) -> Judged {
+    pub fn judge(&mut self, at: u32, class: usize, frame: &Frame, events: &[EventSlot]) -> Judged {
         let (port, rules, of) = (self.port(at), self.rules(at), self.trimming(at));
         let headers = rules.held_of(port, self.header_queue(at));
         let held = rules.held(port) - headers;
@@ -91,7 +91,7 @@ impl Ports {
         class: usize,
         frame: Frame,
         now: u64,
-        events: &mut [Slot],
+        events: &mut [EventSlot],
     ) -> Frame {
         let (port, rules) = (&mut self.all[at as usize], &mut self.rules[at as usize]);
         let queue = &mut rules.queues[class];

@@ -6,11 +6,11 @@
 //! (see [`super::switches`]). Of a queue that may be as much as the link can send, whatever else the port has to send. Counting costs as much as
 //! two or three such events, so where fewer frames leave in a window, all accounts are watched that pause their links.
 
-use super::accounts::PortAccount;
+use super::accounts::Accounts;
 use super::ports::Ports;
 use super::rules::Rules;
 use super::switch::Switch;
-use crate::engine::calendar::Slot;
+use crate::engine::calendar::EventSlot;
 
 /// How many frames have to be about to leave in a window for it to be worth counting what is on whose account: with fewer, an event for each
 /// costs less.
@@ -65,9 +65,8 @@ impl Ports {
     /// Counts what may leave over the listed ports of a switch, which have caught up, in a window of `length` picoseconds, and has those
     /// accounts watched that may then tell their links to go on; or, where few frames may leave, all that pause their links, for
     /// `RESTS` windows. Returns whether any account is watched.
-    pub fn count_leaving(&mut self, number: u32, length: u64, events: &[Slot]) -> bool {
-        let Ports { all, kinds, rules, accounts, classes, frames, switches, with_paused, round, .. } = self;
-        let accounts = Accounts { rules, all: accounts, classes: classes.len() };
+    pub fn count_leaving(&mut self, number: u32, length: u64, events: &[EventSlot]) -> bool {
+        let Ports { all, kinds, rules, accounts, frames, switches, with_paused, round, .. } = self;
         let (switch, waiting) = (&mut switches[number as usize], frames.within(events));
         switch.watch_none();
         let mut count = 0;
@@ -76,7 +75,7 @@ impl Ports {
             let (kind, transmits) = (&kinds[port.kind as usize], port.transmits());
             if transmits {
                 count += 1;
-                leave(accounts, switch, *round, of.ingress, of.in_transmission);
+                leave((rules, accounts), switch, *round, of.ingress, of.in_transmission);
             }
             for queue in &of.queues {
                 let mut ends = 0;
@@ -87,7 +86,7 @@ impl Ports {
                         break;
                     }
                     count += u32::from(transmits);
-                    leave(accounts, switch, *round, waited.ingress, size);
+                    leave((rules, accounts), switch, *round, waited.ingress, size);
                 }
             }
         }
@@ -99,24 +98,10 @@ impl Ports {
     }
 }
 
-/// The accounts of ports, and what pauses their links.
-#[derive(Clone, Copy)]
-struct Accounts<'a> {
-    rules: &'a [Rules],
-    all: &'a [PortAccount],
-    classes: usize,
-}
-
-impl Accounts<'_> {
-    /// Returns by how many bytes those of a port that pause the link are above XON, at least.
-    fn above_resume(self, at: u32) -> u64 {
-        let Some(pfc) = self.rules[at as usize].pfc() else { return u64::MAX };
-        pfc.above_resume(&self.all[at as usize * self.classes..][..self.classes])
-    }
-}
-
 /// A frame may leave before the next window ends that is on an account of port `ingress`.
 #[inline(always)]
-fn leave(accounts: Accounts, switch: &mut Switch, round: u64, ingress: u32, size: u32) {
-    switch.leave(round, ingress, size, || accounts.above_resume(ingress));
+fn leave((rules, accounts): (&[Rules], &Accounts), switch: &mut Switch, round: u64, ingress: u32, size: u32) {
+    switch.leave(round, ingress, size, || {
+        rules[ingress as usize].pfc().map_or(u64::MAX, |pfc| pfc.above_resume(accounts.of(ingress)))
+    });
 }

@@ -25,9 +25,7 @@ impl Simulation {
         let (domain, at) = self.domain_of_port(link);
         let mut bytes = vec![0; self.classes()];
         let classes = self.classes();
-        for (class, frame) in
-            domain.fabric.ports.waiting(at, domain.out.calendar.slots()).filter(|(class, _)| *class < classes)
-        {
+        for (class, frame) in domain.waiting_at(at).filter(|(class, _)| *class < classes) {
             assert_eq!(self.plan.class_of(&frame), class, "a frame waits in another's class at {name}");
             bytes[class] += frame.meta.size();
         }
@@ -69,12 +67,7 @@ impl Simulation {
             came[link.to as usize]
                 .add(counters.sent_frames - counters.lost_frames, counters.sent_bytes - counters.lost_bytes);
             let (domain, at) = self.domain_of_port(id);
-            let waiting = domain
-                .fabric
-                .ports
-                .waiting(at, domain.out.calendar.slots())
-                .filter(|(of, _)| *of == class)
-                .count() as u64;
+            let waiting = domain.waiting_at(at).filter(|(of, _)| *of == class).count() as u64;
             went[link.from as usize].add(
                 counters.sent_frames + counters.dropped_frames + waiting,
                 counters.sent_bytes + counters.dropped_bytes + u64::from(queue.waiting),

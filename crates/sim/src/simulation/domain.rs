@@ -377,10 +377,14 @@ impl Domain {
         Some(soonest.unwrap_or(u64::MAX).min(self.out.calendar.windows().number(turn)))
     }
 
-    /// The frames that wait at ruled ports; those at plain ones are events already.
+    /// The frames that wait at a ruled port, class by class; those at a plain one are events already.
+    pub(super) fn waiting_at(&self, at: u32) -> impl Iterator<Item = (usize, Frame)> + '_ {
+        self.fabric.ports.waiting(at, self.out.calendar.slots())
+    }
+
+    /// The frames that wait at all ruled ports.
     pub(super) fn waiting_frames(&self) -> impl Iterator<Item = Frame> + '_ {
-        let ports = 0..self.fabric.ports.len() as u32;
-        ports.flat_map(|at| self.fabric.ports.waiting(at, self.out.calendar.slots())).map(|(_, frame)| frame)
+        (0..self.fabric.ports.len() as u32).flat_map(|at| self.waiting_at(at)).map(|(_, frame)| frame)
     }
 
     /// Every event to come, in no particular order.

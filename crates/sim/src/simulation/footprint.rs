@@ -11,7 +11,7 @@ use super::counters::TransportCounters;
 use super::domain_index::DomainIndex;
 use super::operations::{Channel, Initiator, OperationRecord};
 use super::parcels::{Parcel, Told};
-use crate::engine::calendar::{Entry, Slot};
+use crate::engine::calendar::{Entry, EventSlot};
 use crate::engine::event::Event;
 use crate::host::agent::Seat;
 use crate::host::arbiter::ArbiterHost;
@@ -105,7 +105,7 @@ pub fn relay_bytes(classes: usize) -> f64 {
 
 /// Memory in bytes for a frame that waits or is under way, with the departure that is known of it or the frame behind it, and with the
 /// copy of its slot while the slots become more.
-pub const FRAME: f64 = (EVENT + size_of::<Slot>() + size_of::<u64>()) as f64;
+pub const FRAME: f64 = (EVENT + size_of::<EventSlot>() + size_of::<u64>()) as f64;
 
 /// Memory in bytes for the telemetry of a frame.
 pub const TOLD: f64 = (size_of::<Told>() + size_of::<Option<Parcel>>() + size_of::<u32>() + BLOCK) as f64;

@@ -163,7 +163,7 @@ fn audited(tamper: Tamper) -> Option<String> {
     };
     let (mut far, mut near) =
         (take(&mut simulation, far_in, far_at), take(&mut simulation, near_in, near_at));
-    let account = &mut simulation.domains[far_in].fabric.ports.account_mut(far_at, 0).account;
+    let account = simulation.domains[far_in].fabric.ports.account_mut(far_at, 0);
     tamper((&mut far, account), &mut near);
     *simulation.domains[far_in].fabric.ports.pfc_mut(far_at) = far;
     *simulation.domains[near_in].fabric.ports.pfc_mut(near_at) = near;

@@ -108,7 +108,7 @@ impl Simulation {
     /// Bytes that a port has put on its link: of the frame in transmission only what has left.
     pub fn transmitted(&self, link: u32) -> f64 {
         let (domain, at) = self.domain_of_port(link);
-        let figures = domain.fabric.ports.figures(at, self.time.as_ps(), domain.out.calendar.slots());
+        let figures = self.port_figures(link);
         let left_ps = figures.busy_until.saturating_sub(self.time.as_ps());
         let rate = domain.fabric.ports.rate_under_way(at, figures.busy_until);
         figures.sent_bytes as f64 - left_ps as f64 * rate.as_bps() as f64 / 8e12

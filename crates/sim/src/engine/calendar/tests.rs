@@ -88,5 +88,5 @@ fn what_happens_elsewhere_is_in_no_window() {
 
 #[test]
 fn two_slots_are_a_cache_line_and_none_lies_in_two() {
-    assert_eq!([size_of::<Slot>(), align_of::<Slot>()], [32, 32]);
+    assert_eq!([size_of::<EventSlot>(), align_of::<EventSlot>()], [32, 32]);
 }
