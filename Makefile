@@ -23,7 +23,7 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build package daemon wheel
+.PHONY: demo front-page test test-programs quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build package daemon wheel
 .PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
@@ -46,16 +46,25 @@ fastpass-rounds: | needs-cargo
 front-page: package
 	$(BIN)/python -m tools.front_page
 
-test: test-rust test-python
+# All that they need is compiled first, at the same time.
+TOGETHER = $(if $(findstring --jobserver,$(MAKEFLAGS)),,--jobs=2)
+test:
+	@+$(MAKE) --no-print-directory $(TOGETHER) package test-programs
+	@+$(MAKE) --no-print-directory test-rust
+	@+$(MAKE) --no-print-directory test-python
+
+test-programs: | needs-cargo
+	cargo test --quiet --no-run $(TCP)
 
 # Twice as many tests at a time as there are cores, as those of the daemon mostly wait.
 test-rust: | needs-cargo
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(getconf _NPROCESSORS_ONLN)))} cargo test --quiet $(TCP)
 
-# As many files of tests at a time as there are cores.
+# As many files of tests at a time as there are cores. What is not slow takes the daemon that Rust's tests take, which has assertions.
 PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
-test-python: build $(VENV)/.tools
-	$(PYTEST) -m "not slow"
+test-python: package $(VENV)/.tools | needs-cargo
+	@$(TEST_DAEMON) --no-run
+	$(if $(DAEMON),CLEARWAYD=$(abspath target/debug/clearwayd)) $(PYTEST) -m "not slow"
 
 # What takes long, and is no part of `make test`: real hosts, processes killed at any instant, clusters, every command of the documents, every
 # key of a scenario set wrong, every kind of plot in every format, memory against its estimate, the wheel.
@@ -63,8 +72,9 @@ test-slow: test-slow-rust test-slow-python
 
 # Selected together with the fuzzer, cargo takes the crates as `make test` has compiled them, with the features that both ask for. For the daemon alone
 # it would compile what depends on them once more.
+TEST_DAEMON = cargo test --quiet -p clearway-host -p clearway-fuzz $(TCP) --test all
 test-slow-rust: | needs-cargo
-	cargo test --quiet -p clearway-host -p clearway-fuzz $(TCP) --test all -- --ignored
+	$(TEST_DAEMON) -- --ignored
 
 test-slow-python: build $(VENV)/.tools
 	$(PYTEST) -m slow
@@ -156,7 +166,7 @@ site: build $(VENV)/.site
 # The package, installed so that a change of Python code needs no build, and on Linux the daemon: .venv/bin/clearway and .venv/bin/clearwayd.
 # Both at the same time, as either is linked on one core.
 build:
-	@+$(MAKE) --no-print-directory $(if $(findstring --jobserver,$(MAKEFLAGS)),,--jobs=2) package daemon
+	@+$(MAKE) --no-print-directory $(TOGETHER) package daemon
 
 # The package without the daemon.
 package: $(VENV)/.built

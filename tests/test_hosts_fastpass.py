@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clearway import daemon
 from clearway.testbed import controller
 from clearway.testbed.network import Links, Network, network
 
@@ -56,7 +57,7 @@ class Bed:
             f'[[host]]\nname = "a0"\ncontrol = "{Network.control(2)}:{_PORT}"\n'
         )
         (folder / "fastpass.toml").write_text(text)
-        clearwayd = [controller.program(), "keys", "--days", "2", str(folder / "keys"), *_NAMES, "asks"]
+        clearwayd = [daemon.program(), "keys", "--days", "2", str(folder / "keys"), *_NAMES, "asks"]
         subprocess.run(clearwayd, check=True, capture_output=True)
 
     def inside(self, host: int, *words: str) -> list[str]:
@@ -67,7 +68,7 @@ class Bed:
         """Have an arbiter or an endpoint, which listens; skip where this kernel cannot have one."""
         what = "arbiter" if name == "a0" else "endpoint"
         keys, state = str(self.folder / "keys"), str(self.folder)
-        words = [controller.program(), what, str(self.folder / "fastpass.toml")]
+        words = [daemon.program(), what, str(self.folder / "fastpass.toml")]
         words += ["--keys", keys, "--name", name, "--state", state]
         with (self.folder / f"{name}.log").open("w") as said:
             member = subprocess.Popen(
@@ -102,7 +103,7 @@ class Bed:
     def status(self, name: str) -> dict[str, Any]:
         """Return what one says of itself."""
         at = f"{Network.control(_NAMES.index(name))}:{_PORT}"
-        words = [controller.program(), "status", "--agent", at, "--json"]
+        words = [daemon.program(), "status", "--agent", at, "--json"]
         words += ["--keys", str(self.folder / "keys"), "--name", "asks"]
         command = Network.inside(self.made.switch, words)
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True)

@@ -17,6 +17,7 @@ from typing import Any
 import clearway as cw
 import numpy as np
 import pytest
+from clearway.daemon import VARIABLE, program
 from clearway.errors import ClearwayError
 from clearway.runs import Run
 from clearway.testbed import controller
@@ -95,7 +96,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
         script = folder / "clearwayd"
         script.write_text(f"#!/bin/sh\n{first}\ncat '{folder}/lines'\n{then}\n")
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setattr(controller, "DAEMON", script)
+        monkeypatch.setenv(VARIABLE, str(script))
 
     return put
 
@@ -320,7 +321,7 @@ def test_a_controller_that_does_not_heed_ctrl_c_is_ended(
     daemon(
         LINES[:8], f"trap '' INT; kill -INT {os.getpid()}; while :; do echo '{json.dumps(LINES[2])}'; done"
     )
-    ended = controller.conduct([str(controller.DAEMON)])
+    ended = controller.conduct([program()])
     by_then = len(taken)
     assert by_then > 8, "it said nothing while it was waited for"
     assert ended.measured.has_started
@@ -367,9 +368,11 @@ def test_ctrl_c_while_the_controller_starts_leaves_none_behind(
 def test_without_the_daemon_it_says_so(
     scenario: Path, clearway: Clearway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controller, "DAEMON", Path("nowhere"))
+    monkeypatch.setenv(VARIABLE, "nowhere")
     answer = run_on_hosts(clearway, scenario)
-    assert (answer.status, "has no clearwayd" in answer.err) == (2, True)
+    assert answer.status == 2
+    assert f"error: CLEARWAYD names {Path('nowhere').absolute()}, which is no program\n" in answer.err
+    assert nothing_but(scenario.parent, "two.toml", "hosts.toml")
 
 
 # COMPARISON

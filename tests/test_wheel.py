@@ -10,7 +10,6 @@ from pathlib import Path
 
 import clearway as cw
 import pytest
-from clearway import daemon
 
 from tests.conftest import SMALL, written
 
@@ -138,15 +137,3 @@ def test_the_daemon_runs_where_the_name_of_the_wheel_says(wheel: Path) -> None:
     needed = {int(number) for number in re.findall(rb"GLIBC_2\.(\d+)", program)}
     assert needed
     assert max(needed) <= int(tag[1])
-
-
-def test_a_package_without_the_daemon_says_so(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], workspace: Path
-) -> None:
-    monkeypatch.setattr(daemon, "_PROGRAM", workspace / "clearwayd")
-    with pytest.raises(SystemExit) as end:
-        daemon.main()
-    assert end.value.code == 2
-    said = capfd.readouterr().err
-    assert said.startswith("error: this installation of clearway has no clearwayd")
-    assert "make build" in said

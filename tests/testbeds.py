@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clearway import daemon
 from clearway.errors import ClearwayError
-from clearway.testbed import controller
 from clearway.testbed.network import Links, check_machine, network
 
 from tests.conftest import SMALL, Clearway, finished, written
@@ -43,9 +43,8 @@ def run_on_hosts(clearway: Clearway, file: Path, *more: object) -> Any:
 
 def what_is_missing() -> str | None:
     """Say why there can be no local testbed here."""
-    if not controller.DAEMON.is_file():
-        return "clearwayd is missing: make build"
     try:
+        daemon.program()
         check_machine()
         with network(2, Links(0.1, 100_000, 1400)):
             pass

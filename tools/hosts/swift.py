@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-import clearway
+from clearway import daemon
 
 from tools.hosts.machine import UnavailableError, demand, run
 
 NAME = "swift"
-DAEMON = Path(clearway.__file__).parent / "bin" / "clearwayd"
+DAEMON = daemon.path()
 
 
 def tcp(*arguments: str) -> str:

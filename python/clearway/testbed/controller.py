@@ -11,15 +11,12 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
-import clearway
 from clearway import console, stops
 from clearway.errors import ClearwayError, reason
 from clearway.testbed.reading import Measured, SenselessLineError
 
-DAEMON = Path(clearway.__file__).parent / "bin" / "clearwayd"
 _PATIENCE_S = 10.0  # for what was measured, after an order to end
 
 
@@ -34,16 +31,6 @@ class Ended:
     measured: Measured
     interrupted: bool
     """Whether a signal to this process ended it."""
-
-
-def program() -> str:
-    """Return the path of `clearwayd`; raise if this installation has none."""
-    if not DAEMON.is_file():
-        raise ClearwayError(
-            "this installation of clearway has no clearwayd",
-            "it runs on Linux; in the source tree `make build` or `make wheel` puts it into the package",
-        )
-    return str(DAEMON)
 
 
 def dies_with_us(command: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from clearway import _clearway, stops
+from clearway import _clearway, daemon, stops
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.runs import Run
@@ -104,7 +104,7 @@ def _host(number: int) -> Host:
 
 
 def _make_keys(keys: Path, names: Sequence[str]) -> None:
-    command = [controller.program(), "keys", "--days", "2", str(keys), *names, _CONTROLLER]
+    command = [daemon.program(), "keys", "--days", "2", str(keys), *names, _CONTROLLER]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=False)  # noqa: S603
     if done.returncode != 0:
         raise ClearwayError(f"certificates: {done.stderr.strip()}", "is there room for temporary files?")
@@ -118,7 +118,7 @@ def _agents(made: Network, names: Sequence[str], keys: Path, folder: Path) -> It
         try:
             for host, name in enumerate(names):
                 at = f"{Network.control(host)}:{_PORT}"
-                words = [controller.program(), "agent", "--keys", str(keys), "--name", name, "--listen", at]
+                words = [daemon.program(), "agent", "--keys", str(keys), "--name", name, "--listen", at]
                 said = files.enter_context((folder / f"{name}.log").open("w+b"))
                 agent = subprocess.Popen(  # noqa: S603 - our own command
                     Network.inside(made.hosts[host], controller.dies_with_us(words)),

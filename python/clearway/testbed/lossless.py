@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, stops
+from clearway import _clearway, daemon, stops
 from clearway.documents import quantity
 from clearway.errors import ClearwayError
 from clearway.testbed import controller, fabric, network
@@ -158,7 +158,7 @@ def between(
 @contextmanager
 def _fabric(made: Network, folder: Path, samples: Path) -> Iterator[Callable[[], Mapping[str, Any]]]:
     """Have the software network while the body runs. What is returned ends it, and says what it counted."""
-    words = [controller.program(), "fabric", str(folder / "fabric.json"), "--samples", str(samples)]
+    words = [daemon.program(), "fabric", str(folder / "fabric.json"), "--samples", str(samples)]
     with (folder / "fabric.log").open("w+b") as said:
         process = _start(made.switch, controller.dies_with_us(words), said)
         try:
@@ -208,7 +208,7 @@ class Relay:
         self._namespace = namespace
         self._config, self._log = folder / f"{name}.toml", folder / f"{name}.log"
         self._config.write_text(config, encoding="utf-8")
-        self._words = [controller.program(), "relay", "--local", "l0", "--remote", "r0"]
+        self._words = [daemon.program(), "relay", "--local", "l0", "--remote", "r0"]
         self._process: subprocess.Popen[bytes] | None = None
         self.ended: list[Mapping[str, Any]] = []
         """What each of its processes that were ended had counted by then."""

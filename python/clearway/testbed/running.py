@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clearway import stops
+from clearway import daemon, stops
 from clearway.columns import Columns
 from clearway.runs import Run
 from clearway.testbed import controller
@@ -62,7 +62,7 @@ def execute(plan: Plan, place: Place, folder: Path) -> tuple[Run, Ended]:
     if plan.fastpass is not None and plan.fastpass.hosts is not None:
         hosts = folder / "inner.toml"
         hosts.write_text(plan.fastpass.hosts, encoding="utf-8")
-    command = [controller.program(), "testbed", str(file)]
+    command = [daemon.program(), "testbed", str(file)]
     command += ["--hosts", str(hosts), "--keys", str(place.keys)]
     if place.name is not None:
         command += ["--name", place.name]
