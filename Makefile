@@ -5,8 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 ROUNDS ?= 200
 BIN := $(VENV)/bin
-# Only what a lock names is installed, and only with the hash that it names.
-INSTALL := $(BIN)/python -m pip install --quiet --require-hashes --requirement
+# Only what a lock names is installed, and only with the hash that it names. Python compiles a module when it is first imported.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
 # Random scenarios that `make random-net` runs, and the seed of the first.
@@ -23,7 +23,7 @@ DAEMON := python/clearway/bin/clearwayd
 TCP := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h),$(shell command -v pkg-config)),--features clearway-host/tcp)
 endif
 
-.PHONY: demo front-page test test-programs quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build package daemon wheel
+.PHONY: demo front-page test test-programs package-and-tools quic test-rust test-python test-slow test-slow-rust test-slow-python test-release adding mutants random-net fuzz-targets bench bench-instructions lint lint-rust lint-python fmt docs site build package daemon wheel
 .PHONY: demo-tcp demo-hosts fastpass-rounds bench-hosts bench-htsim deb
 .PHONY: audit oldest oldest-rust oldest-python lock clean
 
@@ -46,15 +46,19 @@ fastpass-rounds: | needs-cargo
 front-page: package
 	$(BIN)/python -m tools.front_page
 
-# All that they need is compiled first, at the same time.
+# What is tested is made first, Rust's and Python's at the same time.
 TOGETHER = $(if $(findstring --jobserver,$(MAKEFLAGS)),,--jobs=2)
 test:
-	@+$(MAKE) --no-print-directory $(TOGETHER) package test-programs
+	@+$(MAKE) --no-print-directory $(TOGETHER) package-and-tools test-programs
 	@+$(MAKE) --no-print-directory test-rust
 	@+$(MAKE) --no-print-directory test-python
 
 test-programs: | needs-cargo
 	cargo test --quiet --no-run $(TCP)
+
+# One after the other, as either installs into the same folder.
+package-and-tools: package
+	@+$(MAKE) --no-print-directory $(VENV)/.tools
 
 # Twice as many tests at a time as there are cores, as those of the daemon mostly wait.
 test-rust: | needs-cargo
