@@ -1,8 +1,9 @@
 //! A ruled port: queues by traffic class, shared memory, random marking, a lossy link, or any of these together.
 //!
-//! What comes later can change what leaves when, so a frame waits in its queue until its turn has come. [`Ports::next`] alone
-//! says what such a port sends next, at switches and NICs; the transmission itself begins in this file only. That a transmission
-//! ends is an event where others may learn something from it (see [`super::switches`]); else the port catches up.
+//! What comes later can change what leaves when, so a frame waits in its queue until its turn has come. `choose` says whose turn
+//! it is: for [`Ports::next`], at switches and NICs, and for ports that catch up. The transmission of a frame begins in this file
+//! only; that of a PAUSE or RESUME in [`super::lossless`]. That a transmission ends is an event where others may learn something
+//! from it (see [`super::switches`]); else the port catches up.
 
 use clearway_proto::transport::PortState;
 use clearway_proto::units::{Bytes, Time};
