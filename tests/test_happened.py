@@ -143,8 +143,9 @@ def test_each_fault_and_what_went_on_meanwhile() -> None:
     }
     first, second, third, more = told(faults=faults)
     assert first == (
-        "Fault 0 (down, tor0-spine0) from 10 us to 20 us: 42 frames (1 kB) lost; goodput was 100 Gb/s before "
-        "and 50 Gb/s at its lowest, back at 90 % after 5 us; the iteration of a job took 1.5x the one before."
+        "Fault 0 (down, tor0-spine0) from 10 us to 20 us: 42 frames (1 kB) lost; goodput of the whole "
+        "network was 100 Gb/s before and 50 Gb/s at its lowest, back at 90 % after 5 us; the iteration of a "
+        "job took 1.5x the one before."
     )
     assert "from 10 us to the end: 1 frame (64 B) lost" in second
     assert second.endswith("and was not back at 90 % when the run ended.")

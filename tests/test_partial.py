@@ -123,6 +123,54 @@ def test_json_of_a_part_is_one_object(endless: Path) -> None:
     assert answer.json["interrupted_at_us"] == answer.json["summary"]["simulated_us"]
 
 
+_TOLD_AT_THE_END = """
+import os, signal, sys
+from clearway import __main__, execution, runs
+
+def told(function):
+    def first(*arguments, **options):
+        done = function(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGINT)
+        return done
+    return first
+
+place, name = (runs.Run, "write_into") if sys.argv.pop(1) == "writing" else (execution, "execute_each")
+setattr(place, name, told(getattr(place, name)))
+__main__.main()
+"""
+"""The command line in a process that hears Ctrl-C at the end of a run, or at the end of `writing` it."""
+
+
+@pytest.mark.parametrize("seeds", [(), ("--seeds", 2)])
+def test_a_run_that_was_whole_when_ctrl_c_came_is_no_failure(
+    small: Path, workspace: Path, seeds: tuple[object, ...]
+) -> None:
+    ordered = ("run", small.name, "--keep-partial", "--out", "part", *seeds)
+    answer = finished(child("running", *ordered, program=("-c", _TOLD_AT_THE_END)))
+    assert (answer.status, answer.err) == (0, "")
+    assert "written to part" in answer.out
+    assert cw.load_run(workspace / "part").interruption == ""
+
+
+@pytest.mark.parametrize("seeds", [(), ("--seeds", 2)])
+def test_ctrl_c_while_a_run_is_written_waits_for_that(
+    small: Path, workspace: Path, seeds: tuple[object, ...]
+) -> None:
+    ordered = ("run", small.name, "--keep-partial", "--out", "part", *seeds)
+    answer = finished(child("writing", *ordered, program=("-c", _TOLD_AT_THE_END)))
+    assert (answer.status, answer.err) == (130, "error: interrupted; part is written\n")
+    assert cw.load_run(workspace / "part").interruption == ""
+
+
+def test_without_being_asked_nothing_is_kept_of_a_run_that_was_being_written(
+    small: Path, workspace: Path
+) -> None:
+    ordered = ("run", small.name, "--out", "part")
+    answer = finished(child("writing", *ordered, program=("-c", _TOLD_AT_THE_END)))
+    assert (answer.status, answer.err) == (130, "error: interrupted, nothing written\n")
+    assert nothing_but(workspace, small.name)
+
+
 def some_finished(monkeypatch: pytest.MonkeyPatch, finished_seeds: int) -> None:
     """Have the runs of the first seeds end, and Ctrl-C come after the last of them."""
     whole = execution.execute_each

@@ -1,5 +1,6 @@
 """`clearway show`: a network before a run, on the command line, as JSON, from Python, and drawn."""
 
+import os
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -14,7 +15,7 @@ from clearway.preview.drawing import drawing, span
 from clearway.preview.grouping import MOST_DRAWN, grouped
 from clearway.preview.layout import HEIGHT, laid_out
 
-from tests.conftest import SMALL, Clearway, written
+from tests.conftest import SMALL, Clearway, child, finished, written
 
 ROOT = Path(__file__).parent.parent
 STAR: dict[str, Any] = {"topology": "star", "hosts": 4}
@@ -199,8 +200,11 @@ def test_the_terminal_has_every_table(clearway: Clearway, workspace: Path) -> No
         (["small.toml", "--between", "h1"], ["--between"]),
         (["smal.toml"], ["smal.toml: no such file", "did you mean small.toml?"]),
         (["small.toml", "--set", "network.hots=3"], ["network.hots", "hosts"]),
-        (["small.toml", "-o", "a/b.html"], ["a/b.html: cannot be written", "-o/--output"]),
+        (["small.toml", "-o", "a/b.html"], ["a/b.html: cannot be written", "make the directory a first"]),
         (["small.toml", "-o", "."], ["is a directory"]),
+        (["small.toml", "-o", "-"], ["-: is a stream", "name the file to write"]),
+        (["small.toml", "-o", "/dev/stdout"], ["/dev/stdout: is a stream"]),
+        (["small.toml", "-o", "/dev/fd/1"], ["/dev/fd/1: is a stream"]),
     ],
 )
 def test_bad_input(arguments: list[str], words: list[str], clearway: Clearway, small: Path) -> None:
@@ -210,6 +214,15 @@ def test_bad_input(arguments: list[str], words: list[str], clearway: Clearway, s
     assert answer.out == ""
     for word in words:
         assert word in answer.err
+
+
+def test_a_reader_of_the_first_lines_leaves_a_whole_page(small: Path, workspace: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = child("show", small.name, "-o", "page.html", stdout=writer)
+    os.close(writer)
+    finished(process)
+    assert (workspace / "page.html").read_text().rstrip().endswith("</html>")
 
 
 @pytest.mark.parametrize("between", ["h0", ("h0",), ("h0", "h1", "h2"), (True, 1), 3, ("h0", 1.5)])

@@ -26,6 +26,7 @@ SUMMARY = "summary.json"
 FORMAT = 1
 _PAGE_OPTION = "-o/--output"  # of the one command that writes a single file
 _OF_THE_SYSTEM = ("/proc", "/dev", "/sys")
+_STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd")  # which may lead to a file
 _MEMORY = "/dev/shm"  # noqa: S108 - an ordinary place, in memory
 
 
@@ -201,6 +202,8 @@ def write_bytes(target: Path, contents: bytes) -> None:
 
 def check_file_writable(target: Path) -> None:
     """Raise before the work what `write_text` would raise after it."""
+    if str(target) == "-" or any(target.absolute().is_relative_to(stream) for stream in _STREAMS):
+        raise ClearwayError(f"{target}: is a stream", "name the file to write, for example report.html")
     check_place(target, _PAGE_OPTION)
     if target.is_dir():
         raise ClearwayError(f"{target}: is a directory", "name the file to write, for example report.html")
@@ -252,5 +255,12 @@ def _real(target: Path) -> Path:
 
 
 def _unwritable(target: Path, error: OSError, option: str = "--out") -> ClearwayError:
-    remedy = f"make room or choose another place with {option}"
+    match error.errno:
+        case errno.ENOENT:
+            first = f"make the directory {target.parent} first"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            first = "ask for the right to write there"
+        case _:
+            first = "make room"
+    remedy = f"{first}, or choose another place with {option}"
     return ClearwayError(f"{target}: cannot be written: {reason(error)}", remedy)

@@ -147,7 +147,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("utilisation_max", "busiest link", "share"),
     Figure("drops", "drops", "count", "lower"),
     Figure("marks", "ECN marks", "count"),
-    Figure("fault_losses", "frames lost to faults", "count", rare=True),
+    Figure("fault_losses", "frames lost on faulty links", "count", rare=True),
     Figure("fault_lost_bytes", "bytes lost to faults", "bytes", "lower", rare=True, whole=True),
     Figure("fault_recovery_max_us", "longest recovery from a fault", "time", "lower", rare=True, whole=True),
     Figure("trims", "packets trimmed", "count"),

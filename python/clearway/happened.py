@@ -250,7 +250,8 @@ def _goodput(faults: Columns, row: int) -> str:
     before, least = faults["goodput_before_gbps"][row], faults["goodput_least_gbps"][row]
     if not np.isfinite(before) or not np.isfinite(least) or before <= 0:
         return ""
-    fell = f"; goodput was {readable('rate', before)} before and {readable('rate', least)} at its lowest"
+    was, lowest = readable("rate", before), readable("rate", least)
+    fell = f"; goodput of the whole network was {was} before and {lowest} at its lowest"
     recovery = faults["recovery_us"][row]
     if not np.isfinite(recovery):
         return f"{fell}, and was not back at 90 % when the run ended"

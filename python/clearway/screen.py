@@ -323,4 +323,10 @@ def _show_settings(comparison: Comparison) -> None:
     if shown:
         draw(terminal(sys.stdout), columns, title="The scenarios differ in")
     if (more := len(comparison.settings) - len(shown)) > 0:
-        say(f"and in {more} keys more, most of which not all of them have: --json lists them")
+        keys = "key" if more == 1 else "keys"
+        said = (
+            f"and in {more} more {keys}"
+            if shown
+            else f"The scenarios differ in {more} {keys} that not all have"
+        )
+        say(f"{said}: --json lists them")

@@ -55,6 +55,11 @@ def were_heard() -> bool:
     return bool(_heard)
 
 
+def forget() -> None:
+    """Forget those that came when the command had done all that it was to do: they ended nothing."""
+    _heard.clear()
+
+
 def caused(error: BaseException) -> bool:
     """Tell whether an error is there because the command was stopped.
 

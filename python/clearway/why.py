@@ -142,7 +142,8 @@ def slowest(run: Run) -> int:
     """Return the flow that took longest for what it takes alone."""
     slowdowns = run.flows["slowdown"]
     if not np.isfinite(slowdowns).any():
-        raise ClearwayError(
-            f"{run.path or run.name}: no flow of it is complete", "give its scenario a longer duration"
-        )
+        remedy = "give its scenario a longer duration"
+        if not run.flows["bytes"].any():
+            remedy = "its flows have no size, so they are never complete: give bytes or sizes to its traffic"
+        raise ClearwayError(f"{run.path or run.name}: no flow of it is complete", remedy)
     return int(np.nanargmax(slowdowns))

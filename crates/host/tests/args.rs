@@ -82,3 +82,20 @@ fn what_is_no_text_is_named() {
     let Ok(Command::Send(args)) = read(line) else { panic!("nothing is wrong") };
     assert_eq!(args.file.unwrap().into_os_string(), strange());
 }
+
+#[test]
+fn options_may_stand_behind_names() {
+    let asked = |words: &[&str]| match read(words.iter().map(OsString::from)) {
+        Ok(Command::Keys(args)) => (args.names, args.days, args.check, args.json),
+        other => panic!("{words:?}: {other:?}"),
+    };
+    let names = || vec!["h0".to_string(), "h1".to_string()];
+    assert_eq!(asked(&["keys", "k", "h0", "h1", "--days", "5", "--json"]), (names(), 5, false, true));
+    assert_eq!(asked(&["keys", "--days", "5", "k", "h0", "h1"]), (names(), 5, false, false));
+    assert_eq!(asked(&["keys", "k", "--json", "h0", "h1"]), (names(), 825, false, true));
+    assert!(matches!(read(["keys", "k", "h0", "--help"].map(OsString::from)), Ok(Command::Show(_))));
+    let refused = read(["keys", "k", "h0", "--check"].map(OsString::from)).unwrap_err();
+    assert!(refused[0].message.contains("cannot be used with"), "{refused:?}");
+    let unknown = read(["keys", "k", "h0", "--dasy", "5"].map(OsString::from)).unwrap_err();
+    assert!(unknown[0].message.contains("--dasy"), "{unknown:?}");
+}

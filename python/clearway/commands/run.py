@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from clearway import _clearway, api, console, directory, screen
+from clearway import _clearway, api, console, directory, screen, stops
 from clearway.commands.options import (
     JsonOption,
     OutOption,
@@ -60,9 +61,13 @@ def run(
         console.say_beside(f"replay: its page becomes {readable('bytes', most)} large at most, flows apart")
     output = Output(out, Path("runs") / _default_name(scenarios, several=seeds is not None))
     started = time.monotonic()
-    group = api.seeds_of(scenarios, _executed(scenarios, threads, as_json=json, keep_partial=keep_partial))
-    wall_s = time.monotonic() - started if seeds else group.runs[0].wall_s
-    written = output.write((group if seeds else group.runs[0]).write_into)
+    runs = _executed(scenarios, threads, as_json=json, keep_partial=keep_partial)
+    with stops.put_off() if keep_partial else nullcontext():
+        group = api.seeds_of(scenarios, runs)
+        if keep_partial and not group.interruption:
+            stops.forget()  # it came when all was done
+        wall_s = time.monotonic() - started if seeds else group.runs[0].wall_s
+        written = output.write((group if seeds else group.runs[0]).write_into)
     screen.note_if_alike([group])
     if group.interruption:
         console.show_warning(f"{group.interruption}; {written} is not of the whole run")

@@ -40,17 +40,18 @@ def show(
     found = describe(loaded, between, "--between")
     for warning in loaded.warnings:
         console.show_warning(warning)
-    if json:
-        console.show_json(found)
-    else:
-        _print(contents.heading(found), contents.tables(found))
-    if output is not None:
+    if output is not None:  # before what is printed, of which a reader may take the first lines alone
         text, warning = page.page(found)
         with stops.put_off():
             directory.write_text(output, text)
             stops.wrote(output)
         if warning:
             console.show_warning(warning)
+    if json:
+        console.show_json(found)
+    else:
+        _print(contents.heading(found), contents.tables(found))
+    if output is not None:
         (console.say_beside if json else console.say)(f"page: {output}")
 
 

@@ -58,7 +58,7 @@ def testbed() -> None:
 def run(
     file: FileArgument,
     hosts: Annotated[
-        Path, typer.Option("--hosts", metavar="FILE", help="The hosts (TOML): [[host]] tables.")
+        Path, typer.Option("--hosts", metavar="FILE", help="The hosts (TOML): a table `host` for each.")
     ],
     keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="Certificates, by `clearwayd keys`.")],
     carrier: CarrierOption = None,

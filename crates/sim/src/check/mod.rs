@@ -6,6 +6,7 @@ mod arbiter;
 mod arbiter_warnings;
 mod classes;
 mod empty_path;
+mod fault_warnings;
 mod late_grants;
 mod load;
 mod memory;

@@ -5,6 +5,7 @@ use clearway_proto::units::{Bytes, Rate, Span, Time};
 
 use super::arbiter_warnings;
 use super::empty_path::{longest_empty_paths, pairs_of, snap, us, EmptyPath};
+use super::fault_warnings;
 use super::pfc_warnings;
 use super::rdma_warnings;
 use super::relays;
@@ -54,6 +55,7 @@ pub(super) fn of(scenario: &Scenario) -> Vec<String> {
     warnings.extend(relays::warnings(scenario));
     warnings.extend(replay::warning(scenario));
     warnings.extend(traffic_warnings::of(scenario));
+    warnings.extend(fault_warnings::of(scenario));
     warnings
 }
 

@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clearway_proto::parameter::{wanted, Shown};
 use clearway_proto::swift::SwiftParams;
 use clearway_proto::units::{Bytes, Span};
@@ -230,11 +230,13 @@ enum Asked {
 /// are Swift's.
 pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Command, Vec<Problem>> {
     let args: Vec<OsString> = args.into_iter().collect();
-    // A value may begin with a dash: a file's name, or a number below zero, which its range then excludes.
+    // A value may begin with a dash: a file's name, or a number below zero, which its range then excludes. Not one of several names,
+    // which would take all options behind the first for names.
     let hyphens = |command: clap::Command| {
         command.mut_args(|arg| {
             let takes_value = arg.get_action().takes_values();
-            arg.allow_hyphen_values(takes_value)
+            let is_list = arg.is_positional() && matches!(arg.get_action(), ArgAction::Append);
+            arg.allow_hyphen_values(takes_value && !is_list)
         })
     };
     let mut commands = CommandLine::command().mut_subcommands(hyphens);

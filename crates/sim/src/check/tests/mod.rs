@@ -4,6 +4,7 @@ mod arbiter_warnings;
 mod arbiters;
 mod cards;
 mod classes;
+mod fault_warnings;
 mod fixture;
 mod hosts;
 mod keys;
