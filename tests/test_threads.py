@@ -133,7 +133,7 @@ def test_the_api_refuses_it_too(threads: int, small: Path) -> None:
 @pytest.mark.parametrize("command", ["run", "demo", "compare"])
 def test_the_help_says_what_it_is_by_default(command: str, clearway: Clearway) -> None:
     words = " ".join(clearway(command, "--help").out.replace("│", " ").split())
-    assert "by default one, and all cores for a large run by itself" in words
+    assert "by default 1, and all cores for a single large run" in words
 
 
 @pytest.mark.parametrize("most", [0, 1])

@@ -48,13 +48,16 @@ pub enum UnitError {
 /// Longest number that is read; more digits are nobody's quantity.
 const MAX_DIGITS: usize = 24;
 
+/// Digits of the largest number of 64 bits.
+const MOST_DIGITS_OF_64_BITS: usize = 20;
+
 /// Reads `text` as a number of the smallest unit.
 pub fn parse(text: &str, units: Units) -> Result<u64, UnitError> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || number.len() > MAX_DIGITS {
+    if !digits(whole) || !digits(fraction) {
         return Err(UnitError::Malformed);
     }
     if unit.is_empty() {
@@ -63,6 +66,10 @@ pub fn parse(text: &str, units: Units) -> Result<u64, UnitError> {
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
         return Err(UnitError::UnknownUnit);
     };
+    if number.len() > MAX_DIGITS {
+        let beyond = whole.trim_start_matches('0').len() > MOST_DIGITS_OF_64_BITS;
+        return Err(if beyond { UnitError::TooLarge } else { UnitError::Malformed });
+    }
     let decimals = 10u128.pow(fraction.len() as u32);
     // At most 24 digits and a scale of 41 bits: the product stays below 2^121.
     let joined: u128 = format!("{whole}{fraction}").parse().map_err(|_| UnitError::Malformed)?;
@@ -131,7 +138,9 @@ mod tests {
         assert_eq!(parse("99999999999999999999999s", TIME), Err(UnitError::TooLarge));
         assert_eq!(parse("18446744073709551615ps", TIME), Ok(u64::MAX));
         assert_eq!(parse("18446744073709551616ps", TIME), Err(UnitError::TooLarge));
-        assert_eq!(parse(&format!("{}s", "9".repeat(400)), TIME), Err(UnitError::Malformed));
+        assert_eq!(parse(&format!("{}s", "9".repeat(400)), TIME), Err(UnitError::TooLarge));
+        assert_eq!(parse(&format!("{}x", "9".repeat(400)), TIME), Err(UnitError::UnknownUnit));
+        assert_eq!(parse(&format!("{}1s", "0".repeat(400)), TIME), Err(UnitError::Malformed));
         assert_eq!(parse(&format!("0.{}1s", "0".repeat(400)), TIME), Err(UnitError::Malformed));
     }
 

@@ -56,7 +56,7 @@ ThreadsOption = Annotated[
         "--threads",
         min=1,
         max=MOST_THREADS,
-        help="Threads of each run; by default one, and all cores for a large run by itself.",
+        help="Threads of each run; by default 1, and all cores for a single large run.",
     ),
 ]
 StoreOption = Annotated[

@@ -38,19 +38,27 @@ def plan_dci_buffer(
     ] = None,
     drain_most: Annotated[
         str | None,
-        _option("--drain-most", "SHARE", "No throughput is lost up to this share; by default 1."),
+        _option(
+            "--drain-most", "SHARE", "Largest share that may drain without loss of throughput; by default 1."
+        ),
     ] = None,
     mtu: Annotated[
-        str | None, _option("--mtu", "SIZE", "Of the lossless priorities; by default 1500B.")
+        str | None, _option("--mtu", "SIZE", "Longest frame of a lossless priority; by default 1500B.")
     ] = None,
     reverse_mtu: Annotated[
-        str | None, _option("--reverse-mtu", "SIZE", "Of any priority, the other way; by default as --mtu.")
+        str | None,
+        _option(
+            "--reverse-mtu",
+            "SIZE",
+            "Longest frame of the other direction, of any priority; by default as --mtu.",
+        ),
     ] = None,
     priorities: Annotated[
         str | None, _option("--priorities", "N", "How many priorities are lossless; by default 1.")
     ] = None,
     transponder: Annotated[
-        str | None, _option("--transponder", "TIME", "Delay of one of the two on the way; by default none.")
+        str | None,
+        _option("--transponder", "TIME", "Delay that each of the two transponders adds; by default none."),
     ] = None,
     response: Annotated[
         str | None, _option("--response", "TIME", "How long a peer takes to obey PAUSE; by default 0us.")
@@ -101,7 +109,9 @@ def plan_arbiter(
     slot: Annotated[
         str | None, _option("--slot", "TIME", "Length of a slot; by default a frame's time over 0.99.")
     ] = None,
-    mtu: Annotated[str | None, _option("--mtu", "SIZE", "Of the hosts' links; by default 1500B.")] = None,
+    mtu: Annotated[
+        str | None, _option("--mtu", "SIZE", "Longest frame of the hosts' links; by default 1500B.")
+    ] = None,
     racks: Annotated[
         str | None, _option("--racks", "N", "Racks of as many hosts each; by default 1.")
     ] = None,
@@ -115,11 +125,15 @@ def plan_arbiter(
         str | None, _option("--ahead", "N", "Slots from a batch's allocation to its first; by default 40.")
     ] = None,
     request_interval: Annotated[
-        str | None, _option("--request-interval", "TIME", "Between two requests of a host; by default 34us.")
+        str | None,
+        _option("--request-interval", "TIME", "Least time between two requests of a host; by default 34us."),
     ] = None,
     delay: Annotated[str | None, _option("--delay", "TIME", "Delay of a link; by default 1us.")] = None,
     arbiter_latency: Annotated[
-        str | None, _option("--arbiter-latency", "TIME", "The arbiter's beside its work's; by default 0us.")
+        str | None,
+        _option(
+            "--arbiter-latency", "TIME", "Delay of the arbiter beside what its work takes; by default 0us."
+        ),
     ] = None,
     arbiters: Annotated[
         str | None, _option("--arbiters", "N", "Arbiters that hear every request; by default 1.")
@@ -129,15 +143,17 @@ def plan_arbiter(
     ] = None,
     grant_ns: Annotated[
         str | None,
-        _option("--grant-ns", "NS", "Of a core for a grant; by default as docs/PERFORMANCE.md has it."),
+        _option("--grant-ns", "NS", "Nanoseconds of one core for a grant; by default as measured before."),
     ] = None,
     path_ns: Annotated[
         str | None,
-        _option("--path-ns", "NS", "Of a core for a path; by default as docs/PERFORMANCE.md has it."),
+        _option("--path-ns", "NS", "Nanoseconds of one core for a path; by default as measured before."),
     ] = None,
     packet_ns: Annotated[
         str | None,
-        _option("--packet-ns", "NS", "Of a core for a control packet; by default 660, the paper's."),
+        _option(
+            "--packet-ns", "NS", "Nanoseconds of one core for a control packet; by default 660, the paper's."
+        ),
     ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure here what a grant and its path cost.")

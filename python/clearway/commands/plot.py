@@ -44,7 +44,7 @@ def plot(
     ] = None,
     figures: Annotated[
         list[str] | None,
-        typer.Option("--figure", metavar="KEY", help="Of kind sweep: what to draw, such as fct_p99_us."),
+        typer.Option("--figure", metavar="KEY", help="What to draw with --kind sweep, such as fct_p99_us."),
     ] = None,
 ) -> None:
     """Draw runs or sweeps as a figure for a paper: PDF, SVG or PNG. Needs matplotlib."""

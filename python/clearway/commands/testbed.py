@@ -97,12 +97,13 @@ def local(
         ),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="RATE", help="Of each link; by default the scenario's.")
+        str | None,
+        typer.Option("--rate", metavar="RATE", help="Rate of each link; by default the scenario's."),
     ] = None,
     buffer: Annotated[
         str | None,
         typer.Option(
-            "--buffer", metavar="SIZE", help="Of each port of the switch; by default the scenario's."
+            "--buffer", metavar="SIZE", help="Buffer of each port of the switch; by default the scenario's."
         ),
     ] = None,
     is_lossless: Annotated[

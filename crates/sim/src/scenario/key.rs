@@ -89,7 +89,8 @@ pub(crate) trait Quantity: Shown {
             (Form::Number, Value::Integer(number)) => Some(Amount::Number(*number as f64)),
             (Form::Number, Value::Float(number)) if number.is_finite() => Some(Amount::Number(*number)),
             (Form::Whole, Value::Integer(number)) => u64::try_from(*number).ok().map(Amount::Whole),
-            _ => return Err(Misread::expected(format!("{}, without quotes", Self::NOUN))),
+            (_, Value::Text(_)) => return Err(Misread::expected(format!("{}, without quotes", Self::NOUN))),
+            _ => return Err(Misread::expected(Self::NOUN)),
         };
         Ok(amount.and_then(Self::of))
     }
@@ -129,6 +130,9 @@ fn with_unit(value: &Value, units: Units, wanted: &str) -> Result<Option<u64>, M
     match units::parse(text, units) {
         Ok(number) => Ok(Some(number)),
         Err(UnitError::TooLarge) => Ok(None),
+        Err(UnitError::Malformed) if is_negative(text, units) => {
+            Err(Misread::expected(format!("{wanted}, and not below zero")))
+        }
         Err(UnitError::Malformed | UnitError::NoUnit) => Err(Misread::expected(wanted)),
         Err(UnitError::UnknownUnit) => {
             let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
@@ -141,6 +145,11 @@ fn with_unit(value: &Value, units: Units, wanted: &str) -> Result<Option<u64>, M
             Err(Misread::expected(format!("{wanted}, a whole number of {}", units[0].0)))
         }
     }
+}
+
+/// Returns whether a text is a quantity below zero.
+fn is_negative(text: &str, units: Units) -> bool {
+    text.strip_prefix('-').is_some_and(|rest| units::parse(rest, units).is_ok())
 }
 
 /// The entries of a JSON object.

@@ -91,7 +91,7 @@ fn between_words<const SHIFT: u32>(edges: &mut [u64], picked: &mut [u64]) {
 }
 
 /// Rounds that pay: each leaves fewer cycles for the next, and in the end it is cheaper to follow the edges that are left.
-/// Measured, by side of the table: docs/PERFORMANCE.md.
+/// Measured, by side of the table: `docs/PERFORMANCE_TRIED.md`.
 const fn rounds(shift: u32) -> u32 {
     match shift {
         5 | 6 => 4,

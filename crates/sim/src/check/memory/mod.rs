@@ -46,7 +46,7 @@ pub(super) fn check(scenario: &Scenario, limit: u64) -> Result<(), (String, Stri
         ));
     };
     let message = format!(
-        "the run needs about {} of memory and {} is available; most of it, {}, is for {}: {}, or set {LIMIT_VARIABLE}",
+        "the run needs about {} of memory and {} is available; most of it, {}, is for {}: {}, or allow more, such as {LIMIT_VARIABLE}=64GB",
         rounded(total),
         rounded(limit as f64),
         rounded(biggest.bytes),

@@ -78,10 +78,7 @@ fn all_problems_are_reported_at_once_with_their_lines() {
     assert!(lines[1].starts_with(
         "x.toml:29: transport.bulk.base_taget: unknown key; did you mean base_target? (known keys: protocol, variant, base_target,"
     ));
-    assert_eq!(
-        lines[2],
-        "x.toml:32: transport.rival.ack_every: found 2.5, expected a whole number, without quotes"
-    );
+    assert_eq!(lines[2], "x.toml:32: transport.rival.ack_every: found 2.5, expected a whole number");
     assert_eq!(lines[3], "x.toml:45: traffic[1].load: found 30, expected a number from 0.001 to 10.0");
     assert_eq!(lines.len(), 4);
 }
@@ -420,6 +417,16 @@ fn times_are_in_order() {
     assert!(said("start = \"10us..20us\"\nstop = \"20us\"")
         .contains("stops before the last flow starts, at 20us"));
     assert!(said("start = \"10\"").contains("traffic[0].start: found \"10\", expected a time with its unit"));
+}
+
+#[test]
+fn what_is_wrong_with_a_number_is_said() {
+    let found = |delay: &str| said(&with(SMALL, "hosts = 4", &format!("hosts = 4\ndelay = {delay}")));
+    assert!(found("\"-1us\"")
+        .ends_with("found \"-1us\", expected a time with its unit, such as \"25us\", and not below zero"));
+    assert!(found("\"-1\"").ends_with("found \"-1\", expected a time with its unit, such as \"25us\""));
+    let large = found(&format!("\"{}s\"", "9".repeat(26)));
+    assert!(large.contains("9s\", expected a time from ") && !large.contains("unit"), "{large}");
 }
 
 #[test]
