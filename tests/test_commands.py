@@ -38,6 +38,12 @@ def test_help_lists_every_command(clearway: Clearway) -> None:
         assert clearway(command, "--help").status == 0
 
 
+def test_help_says_what_exit_statuses_mean(clearway: Clearway) -> None:
+    words = " ".join(clearway("--help").out.split())
+    assert "Exit status: 0 done; 1 a claim or a check did not hold" in words
+    assert "2 bad input, nothing was done" in words
+
+
 def test_help_says_where_a_run_goes(clearway: Clearway) -> None:
     for command in ("demo", "run"):
         assert "by default one under runs/" in " ".join(

@@ -58,7 +58,13 @@ class _Commands(TyperGroup):
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        listed = TyperGroup(name=self.name, help=self.help, params=self.params, commands={**self.commands})
+        listed = TyperGroup(
+            name=self.name,
+            help=self.help,
+            epilog=self.epilog,
+            params=self.params,
+            commands={**self.commands},
+        )
         listed.format_help(ctx, formatter)
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
@@ -97,7 +103,15 @@ def _command(name: str) -> Any:
 
 
 app = typer.Typer(
-    name="clearway", cls=_Commands, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
+    name="clearway",
+    cls=_Commands,
+    epilog=(
+        "Exit status: 0 done; 1 a claim or a check did not hold, or a run on real hosts failed; 2 bad input, "
+        "nothing was done; 128 and its number after a signal, so 130 after Ctrl-C."
+    ),
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
 )
 
 

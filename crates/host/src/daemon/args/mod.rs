@@ -192,7 +192,7 @@ enum Asked {
     /// Wait for a sender and take what it sends.
     #[command(after_help = STATUS)]
     Receive(ReceiveArgs),
-    /// Make certificates for hosts: who has one of the same authority is a peer.
+    /// Make certificates for hosts: those with certificates of the same authority accept each other.
     #[command(after_help = STATUS)]
     Keys(MakeKeysArgs),
     /// Be an agent of a testbed: source and sink the traffic that a controller says, and report.

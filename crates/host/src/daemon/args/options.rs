@@ -14,7 +14,7 @@ use crate::daemon::output::Problem;
 /// What stands below each help.
 pub(super) const STATUS: &str = "\
 Units are written: 25us, 5s, 64kB.
-Exit status: 0 done, 1 the transfer failed, 2 bad input, 128 and the signal's number after a signal.";
+Exit status: 0 done, 1 what had begun failed or a check did not hold, 2 bad input, 128 and the signal's number after a signal.";
 
 /// A parameter's name as an option, without the dashes before it.
 pub(super) fn option(parameter: &str) -> String {
