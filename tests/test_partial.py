@@ -142,23 +142,18 @@ __main__.main()
 
 
 @pytest.mark.parametrize("seeds", [(), ("--seeds", 2)])
-def test_a_run_that_was_whole_when_ctrl_c_came_is_no_failure(
-    small: Path, workspace: Path, seeds: tuple[object, ...]
+@pytest.mark.parametrize(
+    ("when", "status", "said"),
+    [("running", 0, ""), ("writing", 130, "error: interrupted; part is written\n")],
+)
+def test_a_run_that_was_whole_when_ctrl_c_came_is_written(
+    small: Path, workspace: Path, when: str, status: int, said: str, seeds: tuple[object, ...]
 ) -> None:
+    """If nothing was left to be done but to write it, that is no failure."""
     ordered = ("run", small.name, "--keep-partial", "--out", "part", *seeds)
-    answer = finished(child("running", *ordered, program=("-c", _TOLD_AT_THE_END)))
-    assert (answer.status, answer.err) == (0, "")
-    assert "written to part" in answer.out
-    assert cw.load_run(workspace / "part").interruption == ""
-
-
-@pytest.mark.parametrize("seeds", [(), ("--seeds", 2)])
-def test_ctrl_c_while_a_run_is_written_waits_for_that(
-    small: Path, workspace: Path, seeds: tuple[object, ...]
-) -> None:
-    ordered = ("run", small.name, "--keep-partial", "--out", "part", *seeds)
-    answer = finished(child("writing", *ordered, program=("-c", _TOLD_AT_THE_END)))
-    assert (answer.status, answer.err) == (130, "error: interrupted; part is written\n")
+    answer = finished(child(when, *ordered, program=("-c", _TOLD_AT_THE_END)))
+    assert (answer.status, answer.err) == (status, said)
+    assert ("written to part" in answer.out) == (status == 0)
     assert cw.load_run(workspace / "part").interruption == ""
 
 

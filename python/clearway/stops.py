@@ -130,8 +130,9 @@ def _end_quietly(number: int, _frame: FrameType | None) -> None:
 
 def _send_last() -> None:
     """Send the last signal anew. Until then others count as it: raised in the hook, they would be lost."""
-    number, _ = _heard.pop()
-    os.kill(os.getpid(), number)
+    if _heard:  # else it was forgotten meanwhile
+        number, _ = _heard.pop()
+        os.kill(os.getpid(), number)
 
 
 def _send_again(lost: sys.UnraisableHookArgs) -> None:

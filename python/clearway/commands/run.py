@@ -64,7 +64,7 @@ def run(
     runs = _executed(scenarios, threads, as_json=json, keep_partial=keep_partial)
     with stops.put_off() if keep_partial else nullcontext():
         group = api.seeds_of(scenarios, runs)
-        if keep_partial and not group.interruption:
+        if not group.interruption:
             stops.forget()  # it came when all was done
         wall_s = time.monotonic() - started if seeds else group.runs[0].wall_s
         written = output.write((group if seeds else group.runs[0]).write_into)
