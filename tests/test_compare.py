@@ -304,3 +304,12 @@ def test_where_no_flow_has_a_size_none_is_said_to_be_unfinished() -> None:
     row = compare([sure(sized), sure(endless)]).rows[0]
     assert (row.label, row.readable(0), row.readable(1)) == ("flows unfinished", "3", "-")
     assert row.best == frozenset()
+
+
+def test_keys_that_only_some_scenarios_have_are_counted(workspace: Path, clearway: Clearway) -> None:
+    written(workspace / "plain.toml", SMALL)
+    routing = {"detect": "100us", "converge": "1ms"}
+    written(workspace / "routed.toml", {**SMALL, "routing": routing})
+    answer = clearway("compare", "plain.toml", "routed.toml")
+    assert answer.status == 0
+    assert "The scenarios differ in 3 keys that not all have: --json lists them\n" in answer.out

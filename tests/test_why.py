@@ -74,13 +74,18 @@ def test_flows_that_cannot_be_explained_are_refused(there: Path, workspace: Path
     assert answer.status == 2
     assert "was not complete when the run ended" in answer.err
     assert "longer duration" in answer.err
-    assert clearway("why", "cut").status == 2
+    answer = clearway("why", "cut")
+    assert answer.status == 2
+    assert "no flow of it is complete\n  give its scenario a longer duration" in answer.err
     traffic = [{key: value for key, value in SMALL["traffic"][0].items() if key != "bytes"}]
     endless = written(workspace / "endless.toml", {**SMALL, "traffic": traffic, "stop_when_complete": False})
     assert clearway("run", endless, "--out", "endless").status == 0
     answer = clearway("why", "endless", "--flow", 0)
     assert answer.status == 2
     assert "has no size" in answer.err
+    answer = clearway("why", "endless")
+    assert answer.status == 2
+    assert "no flow of it is complete\n  its flows have no size" in answer.err
 
 
 def test_directories_that_are_no_run_are_refused(small: Path, clearway: Clearway) -> None:
