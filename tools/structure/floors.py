@@ -12,17 +12,18 @@ SOURCE = "crates/sim/src/"
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     folder: frozenset(others.split())
     for folder, others in {
+        "prefetch": "",
         "random": "",
         "model": "random",
         "topology": "model random",
-        "job": "model random",
+        "job": "model random prefetch",
         "scenario": "model topology job random",
         "traffic": "model topology random",
-        "engine": "model random",
-        "net": "model topology random engine",
+        "engine": "model random prefetch",
+        "net": "model topology random prefetch engine",
         "schemes": "model",
         "host": "model random engine net schemes",
-        "simulation": "model topology random job traffic engine net schemes host",
+        "simulation": "model topology random prefetch job traffic engine net schemes host",
         "preview": "model topology traffic host simulation",
         "record": "model topology random traffic engine net host simulation",
         "check": "model topology random job traffic engine net host simulation record scenario",

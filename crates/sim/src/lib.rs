@@ -7,6 +7,7 @@ pub mod host;
 pub mod job;
 pub mod model;
 pub mod net;
+mod prefetch;
 pub mod preview;
 pub mod random;
 pub mod record;

@@ -9,8 +9,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::event::{Event, Kind};
 use super::heap::Heap;
-use super::prefetch::prefetch;
 use super::windows::{Windows, PARTS};
+use crate::prefetch::prefetch;
 
 /// How many windows from the first on have a bucket each; events of later ones wait in a heap.
 const RING: usize = 4096;

@@ -7,5 +7,4 @@ pub mod digest;
 pub mod event;
 mod heap;
 pub mod order;
-pub mod prefetch;
 pub mod windows;

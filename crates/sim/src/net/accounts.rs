@@ -2,7 +2,7 @@
 
 use clearway_proto::pfc::account::{Account, Threshold, Thresholds};
 
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 /// An account of a port: one cache line.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! When the frames at plain ports leave, as one list a port in a common pool.
 
 use crate::engine::calendar::EventSlot;
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 /// No place in the pool.
 pub(super) const NONE: u32 = u32::MAX;

@@ -2,7 +2,7 @@
 
 use crate::engine::calendar::EventSlot;
 use crate::engine::event::{Event, Frame};
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 /// For how many slots more there is room at once.

@@ -20,7 +20,7 @@ use super::scheduling::Rule;
 use super::switch::Switch;
 use crate::engine::calendar::EventSlot;
 use crate::engine::event::{Frame, Meta};
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 /// The ports of a domain, by their places in it.
 #[derive(Debug)]

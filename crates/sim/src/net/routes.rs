@@ -5,7 +5,7 @@
 //! other; a frame says its route's number and how many links it has crossed, and so finds the next.
 
 use crate::engine::event::Meta;
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 /// Where a frame goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

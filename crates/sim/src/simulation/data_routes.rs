@@ -36,7 +36,7 @@ impl DataRoutes {
 
     /// The pair of ranks whose messages a flow of a job carries. Panics where it carries none.
     pub fn pair_of(&self, flow: u32) -> u32 {
-        self.plan.job_of(flow).pair_of(flow)
+        self.plan.job_of(flow).connection(flow).pair
     }
 
     /// Returns the number of routes that a flow's data takes.

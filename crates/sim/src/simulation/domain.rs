@@ -21,9 +21,9 @@ use crate::engine::batches::{Batches, AHEAD};
 use crate::engine::calendar::{node_of, slot_of, Entry};
 use crate::engine::event::{Event, Frame, Kind, Meta};
 use crate::engine::order::{Item, Known};
-use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::routes::Next;
+use crate::prefetch::prefetch;
 
 /// Some nodes of a network, with all that they own, at some instant.
 #[derive(Debug)]

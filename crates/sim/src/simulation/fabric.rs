@@ -8,10 +8,10 @@ use crate::engine::batches::AHEAD;
 use crate::engine::calendar::{slot_of, Entry};
 use crate::engine::event::{Frame, Meta};
 use crate::engine::order::{self, Item, Known};
-use crate::engine::prefetch::prefetch;
 use crate::net::port::Port;
 use crate::net::ports::Ports;
 use crate::net::routes::Next;
+use crate::prefetch::prefetch;
 
 /// How many frames ahead of its time the queue is prefetched that a frame may join.
 const NEAR: usize = 4;

@@ -113,7 +113,7 @@ impl Simulation {
     /// Returns whether a job has messages left to send on a flow.
     fn has_messages_left(&self, job: usize, flow: u32) -> bool {
         let plan = &self.plan.jobs[job];
-        let pair = plan.pair_of(flow) as usize;
+        let pair = plan.connection(flow).pair as usize;
         let rank = plan.graph().pairs[pair].from;
         let first = plan.graph().pairs_from(rank).start;
         let outgoing = &self.rank(plan, rank).outgoing[pair - first as usize];

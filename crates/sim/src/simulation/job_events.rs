@@ -4,8 +4,8 @@ use clearway_proto::units::{Bytes, Time};
 
 use super::domain::Domain;
 use super::hosts::Hosts;
-use super::job_plan::{JobPlan, NO_FLOW};
-use super::jobs::Outgoing;
+use super::job_plan::{Connection, JobPlan, NO_FLOW};
+use super::jobs::{Outgoing, Sent};
 use super::out::Out;
 use super::plan::Plan;
 use crate::engine::event::{Event, Kind};
@@ -66,16 +66,15 @@ impl Domain {
     pub(super) fn end_messages(&mut self, plan: &Plan, host: u32, end: u32, count: u32) {
         let flow = self.hosts.senders[end as usize].flow;
         let job = plan.job_of(flow);
-        let pair = job.pair_of(flow);
-        let place = job.places[job.graph().pairs[pair as usize].from as usize].at;
+        let Connection { pair, from: place, .. } = job.connection(flow);
         self.hosts.jobs.look(place, self.out.time());
         for _ in 0..count {
             let jobs = &mut self.hosts.jobs;
             jobs.progress_of(place).active -= 1;
             let outgoing = jobs.outgoing(plan, place, pair);
-            let operation = outgoing.open.pop_front().expect("a message that is acknowledged was sent");
-            outgoing.acknowledged += message_of(job, operation).1.max(1);
-            jobs.ranks[place as usize].rank.send_ended(job.graph(), operation);
+            let sent = outgoing.open.pop_front().expect("a message that is acknowledged was sent");
+            outgoing.acknowledged += sent.bytes;
+            jobs.ranks[place as usize].rank.send_ended(job.graph(), sent.operation);
         }
         self.wake_rank(plan, host, place);
     }
@@ -83,8 +82,7 @@ impl Domain {
     /// Messages of a job have arrived whole.
     pub(super) fn take_job_messages(&mut self, plan: &Plan, host: u32, flow: u32, count: u32) {
         let job = plan.job_of(flow);
-        let pair = job.pair_of(flow);
-        let place = job.places[job.graph().pairs[pair as usize].to as usize].at;
+        let Connection { pair, to: place, .. } = job.connection(flow);
         self.hosts.jobs.look(place, self.out.time());
         for _ in 0..count {
             let message = self.hosts.jobs.count_arrival(place, pair);
@@ -170,7 +168,7 @@ impl Domain {
         job.note_channel(pair, *messages, channel);
         *messages += 1;
         *issued += bytes;
-        open.push_back(operation);
+        open.push_back(Sent { operation, bytes });
         let end = *end;
         self.hosts.jobs.progress_of(place).active += 1;
         self.hosts.senders[end as usize].sender.handle_message(Bytes::new(bytes));

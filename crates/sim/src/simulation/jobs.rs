@@ -61,12 +61,21 @@ pub(super) struct Outgoing {
     pub end: u32,
     /// Messages sent.
     pub messages: u64,
-    /// Sends that have not been acknowledged, oldest first.
-    pub open: VecDeque<u32>,
+    /// Messages that have not been acknowledged, oldest first.
+    pub open: VecDeque<Sent>,
     /// Bytes handed to the transport.
     pub issued: u64,
     /// Bytes acknowledged.
     pub acknowledged: u64,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// The operation that sends it.
+    pub operation: u32,
+    /// Its bytes, at least one.
+    pub bytes: u64,
 }
 
 /// How far a job is in a domain.

@@ -6,9 +6,9 @@ use super::plan::Plan;
 use crate::engine::batches::AHEAD;
 use crate::engine::calendar::{node_of, slot_of, Entry};
 use crate::engine::event::Meta;
-use crate::engine::prefetch::prefetch;
 use crate::net::ports::Ports;
 use crate::net::routes::Next;
+use crate::prefetch::prefetch;
 
 impl Domain {
     /// Hints at what the visits of a batch will use: ports of switches, or, where the window is `huge`, hosts. Behind the batch's
