@@ -89,8 +89,14 @@ fn a_log_of_json_tells_of_runs_and_refusals_and_no_secret() {
     let stranger = Folder::new("stranger");
     let (address, keys) = (agent.address.to_string(), stranger.path("keys"));
     let args = ["status", "--agent", &address, "--keys", &keys, "--name", "controller"];
-    assert_eq!(clearwayd(&args).output().unwrap().status.code(), Some(2));
+    assert_eq!(clearwayd(&args).output().unwrap().status.code(), Some(1));
     let (_, lines) = agent.end(Signal::INT);
+    let silent = clearwayd(&args).output().unwrap();
+    let err = String::from_utf8_lossy(&silent.stderr);
+    assert!(
+        silent.status.code() == Some(1) && err.starts_with(&format!("error: {address}: no answer\n")),
+        "{err}"
+    );
     let log = lines.join("\n");
     let told: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("an object")).collect();
     let of = |words: &str| {

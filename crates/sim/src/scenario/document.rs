@@ -139,6 +139,9 @@ fn not_toml(error: &TomlError, lines: &Lines, file: &str) -> Box<Problem> {
         Some(Place::At(line, column)) => (Some(line), Some(column)),
         _ => (None, None),
     };
+    let text =
+        error.span().filter(|_| error.message() == "duplicate key").and_then(|span| lines.text.get(span));
+    let key = text.map_or(String::new(), |key| format!(" {key}"));
     Box::new(Problem {
         file: file.into(),
         line,
@@ -148,7 +151,7 @@ fn not_toml(error: &TomlError, lines: &Lines, file: &str) -> Box<Problem> {
         found: None,
         expected: Some("TOML".into()),
         nearest: None,
-        message: format!("not TOML: {}", error.message().lines().collect::<Vec<_>>().join(", ")),
+        message: format!("not TOML: {}{key}", error.message().lines().collect::<Vec<_>>().join(", ")),
     })
 }
 

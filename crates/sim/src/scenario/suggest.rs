@@ -21,6 +21,20 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     best.map(|(_, candidate)| candidate.to_string())
 }
 
+/// What people look for under a key and is set elsewhere: the key, their word for it, and where it is.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("protocol", "dcqcn", "roce with congestion = \"dcqcn\""),
+    ("protocol", "rdma", "roce"),
+    ("protocol", "tcp", "cubic"),
+];
+
+/// What a value of a key most likely means that is no slip of one.
+pub(crate) fn elsewhere(key: &str, value: &str) -> Option<String> {
+    let value = value.to_lowercase();
+    let meant = ELSEWHERE.iter().find(|(of, word, _)| *of == key && *word == value);
+    meant.map(|(.., meant)| (*meant).to_string())
+}
+
 /// Names that a message lists at most, and characters of a name that are compared for that.
 const MOST_LISTED: usize = 5;
 const MOST_COMPARED: usize = 32;
@@ -51,6 +65,12 @@ mod tests {
         assert_eq!(listed("h1", []), "");
         let long = "q".repeat(1 << 20);
         assert_eq!(listed(&long, std::iter::repeat_n("h0", 1000)), "h0, h0, h0, h0, h0");
+    }
+
+    #[test]
+    fn what_is_set_elsewhere_is_said() {
+        assert_eq!(elsewhere("protocol", "DCQCN"), Some("roce with congestion = \"dcqcn\"".into()));
+        assert_eq!(elsewhere("topology", "dcqcn"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 use super::channels::{identity, runtime};
-use super::outcome::addresses;
+use super::outcome::{addresses, FAILED};
 use crate::control::{dial, Failure, Patience};
 use crate::daemon::args::AgentStatusArgs;
 use crate::daemon::output::{print, Problem};
@@ -20,7 +20,14 @@ pub(super) fn status(args: &AgentStatusArgs) -> Result<u8, Problem> {
     let asked = crate::daemon::stops::unless_stopped(|| {
         runtime().map(|runtime| runtime.block_on(ask(&identity, address)))
     })?;
-    let status = asked.map_err(|failure| failure.problem(&args.agent.to_string()))?;
+    let status = match asked {
+        Ok(status) => status,
+        Err(Failure::Problem(problem)) => return Err(problem),
+        Err(failure) => {
+            failure.problem(&args.agent.to_string()).show();
+            return Ok(FAILED);
+        }
+    };
     if args.json {
         let text = match &status {
             Told::Agent(status) => serde_json::to_string_pretty(status),

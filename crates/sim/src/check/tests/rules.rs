@@ -159,6 +159,14 @@ fn choices_have_nearest_names_and_silence_what_follows() {
 }
 
 #[test]
+fn what_is_set_elsewhere_and_a_table_that_is_given_as_several_say_so() {
+    let wrong = said(&with(SMALL, "protocol = \"none\"", "protocol = \"dcqcn\""));
+    assert!(wrong.ends_with("ndp; did you mean roce with congestion = \"dcqcn\"?"), "{wrong}");
+    let several = said(&with(SMALL, "[network]", "[[network]]"));
+    assert!(several.contains(": network: found a list, expected one table, [network]"), "{several}");
+}
+
+#[test]
 fn a_key_of_another_choice_says_which() {
     let text = with(SMALL, "hosts = 4", "hosts = 4\nleft = 3");
     let expected =

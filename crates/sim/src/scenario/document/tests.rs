@@ -28,6 +28,10 @@ fn what_is_not_toml_has_a_line() {
     let problem = parse("name = \"x\"\nrate = = 3\n", "x.toml").expect_err("not TOML");
     assert_eq!(problem.line, Some(2));
     assert!(problem.to_string().starts_with("x.toml:2: not TOML: "), "{problem}");
+    for twice in ["network = 1\nnetwork = 2", "[network]\n[network]"] {
+        let problem = parse(twice, "x.toml").expect_err("not TOML");
+        assert_eq!(problem.to_string(), "x.toml:2: not TOML: duplicate key network");
+    }
 }
 
 #[test]

@@ -350,7 +350,9 @@ impl<'a> Section<'a> {
             return find(default?);
         };
         let (picked, nearest) = match &node.value {
-            Value::Text(text) => (find(text), suggest::nearest(text, names())),
+            Value::Text(text) => {
+                (find(text), suggest::nearest(text, names()).or_else(|| suggest::elsewhere(name, text)))
+            }
             _ => (None, None),
         };
         if picked.is_none() {

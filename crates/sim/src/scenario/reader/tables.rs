@@ -139,7 +139,7 @@ impl<'a> Section<'a> {
             None => (None, self.place),
             Some((Value::Table(table), place)) => (Some(table), place),
             Some((other, place)) => {
-                self.source.report(place, path, Some(other.shown()), Misread::expected("a table"));
+                self.source.report(place, path, Some(other.shown()), no_table(other, path));
                 return None;
             }
         };
@@ -255,7 +255,7 @@ impl<'a> Section<'a> {
             None => return Some(values),
             Some((Value::Table(table), _)) => table,
             Some((other, place)) => {
-                self.source.report(place, &path, Some(other.shown()), Misread::expected("a table"));
+                self.source.report(place, &path, Some(other.shown()), no_table(other, &path));
                 return None;
             }
         };
@@ -270,4 +270,11 @@ impl<'a> Section<'a> {
         self.settle(name, resolved.into());
         (self.source.count() == before).then_some(values)
     }
+}
+
+/// What is said of a value that is no table.
+fn no_table(value: &Value, path: &str) -> Misread {
+    let is_several =
+        matches!(value, Value::List(nodes) if nodes.iter().all(|node| matches!(node.value, Value::Table(_))));
+    Misread::expected(if is_several { format!("one table, [{path}]") } else { "a table".into() })
 }
