@@ -5,7 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 ROUNDS ?= 200
 BIN := $(VENV)/bin
-# Only what a lock names is installed, and only with the hash that it names. Python compiles a module when it is first imported.
+# Only what a lock names is installed, and only with the hash that it names. Python compiles a module when it is first imported, and keeps
+# that even where the environment says not to: otherwise each process that tests start compiles all that it imports once more.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 
