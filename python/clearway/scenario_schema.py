@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ from clearway import _clearway
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario, with the tables of `clearway sweep` and `clearway tune`."""
-    value = json.loads(_clearway.schema())
+    value = json.loads(_of_scenarios())
     assert isinstance(value, dict)
     value["properties"]["sweep"] = {
         "description": "Axes for clearway sweep: keys of the scenario, dotted, and the values they take.",
@@ -23,3 +24,8 @@ def schema() -> dict[str, Any]:
         "x-unit": "axes",
     }
     return value
+
+
+@functools.cache
+def _of_scenarios() -> str:
+    return _clearway.schema()

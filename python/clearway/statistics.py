@@ -6,6 +6,7 @@ by bisection, so it is right for any number of seeds and for Welch's fractional 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ def told_apart(p_values: Sequence[float]) -> list[bool]:
     return apart
 
 
+@functools.lru_cache(maxsize=1000)
 def t_quantile(probability: float, freedom: float) -> float:
     """Invert Student's distribution for a probability in [0.5, 1) and any degrees of freedom above 0."""
     low, high = 0.0, 1.0
