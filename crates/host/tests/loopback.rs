@@ -241,6 +241,8 @@ fn bad_input_is_said_with_what_was_expected_and_ends_with_2() {
             &["receive", "--listen", "nobody.invalid:9"],
             &["--listen: nobody.invalid:9: ", "is the name right?"],
         ),
+        // A file that is no plan.
+        (&["fabric", "Cargo.toml"], &["error: Cargo.toml: ", "clearway testbed local --lossless writes it"]),
     ];
     for (args, parts) in cases {
         let output = run(args);

@@ -50,12 +50,11 @@ pub(crate) struct Table<'a> {
 impl<'a> Table<'a> {
     /// The table that an item is; one without values where there is no item.
     pub(crate) fn new(text: &'a str, name: &str, item: Option<&'a Item>) -> Table<'a> {
-        let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
         let span = item.and_then(Item::span);
         let table = item.and_then(Item::as_table_like);
         let mut read = Table {
             text,
-            prefix,
+            prefix: prefix(name),
             span,
             values: table,
             names: Vec::new(),
@@ -70,7 +69,7 @@ impl<'a> Table<'a> {
         read
     }
 
-    /// The table that a value within an array is.
+    /// A table that is there: one within an array, or the whole file, which has no name.
     pub(crate) fn of(
         text: &'a str,
         name: &str,
@@ -79,7 +78,7 @@ impl<'a> Table<'a> {
     ) -> Table<'a> {
         Table {
             text,
-            prefix: format!("{name}."),
+            prefix: prefix(name),
             span,
             values: Some(table),
             names: Vec::new(),
@@ -214,6 +213,15 @@ impl<'a> Table<'a> {
             self.wrong(&name, "unknown key", Some(&remedy));
         }
         self.problems
+    }
+}
+
+/// What stands before the names of a table's keys.
+fn prefix(table: &str) -> String {
+    if table.is_empty() {
+        String::new()
+    } else {
+        format!("{table}.")
     }
 }
 

@@ -82,6 +82,7 @@ fn each_thing_that_is_wrong_is_told_with_its_place_and_a_remedy() {
         ("control = \"10.0.0.9:7600\"", "", "host[2].control: missing", "write control = "),
         ("[arbiter]\n", "[arbiter]\ntakeover = \"1ms\"\n", "takeover", "change one of them"),
         ("[arbiter]\n", "[arbiter]\nslot = \"1us\"\n", "line 8: arbiter.slot: found \"1us\", expected a time from 20us to 100ms", ""),
+        ("[network]", "format = 1\n[network]", "line 2: format: unknown key", "the keys are network, endpoint, arbiter, host"),
         ("[network]", "[netwrok]", "network: missing", "write [network]"),
         ("rate = \"1Gbps\"", "rate = 1", "line 5: network.rate: found 1, expected a rate", ""),
     ] {
