@@ -41,9 +41,10 @@ pub(super) struct Connection {
 /// On which channels the messages of each pair are sent, in their order.
 ///
 /// A pair has one channel, and there is nothing to write down, or several. Then which message leaves next is known only when it
-/// leaves, and a packet has no room to say which it is. So the sender's domain writes the message's channel here when it issues the message, and the receiver's domain reads it when the message has
-/// arrived, which is in a later window: the threads have met in between. The places of a pair are used again in every iteration.
-/// A rank begins its next one when all that it sent has been acknowledged, and therefore read.
+/// leaves, and a packet has no room to say which it is. So the sender's domain writes the message's channel here when it issues the
+/// message, and the receiver's domain reads it when the message has arrived, which is in a later window: the threads have met in
+/// between. The places of a pair are used again in every iteration. A rank begins its next one when all that it sent has been
+/// acknowledged, and therefore read.
 #[derive(Debug, Default)]
 struct Order {
     channels: Vec<AtomicU32>,
