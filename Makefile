@@ -141,14 +141,14 @@ bench-htsim: build
 bench-instructions: | needs-cargo needs-valgrind
 	cargo bench --quiet -p clearway-sim --bench simulator -- --instructions
 
-# With -j2, what is linted in Rust and the package that Python's linters look at are compiled at the same time.
+# Neither compiles the package or the daemon.
 lint: lint-rust lint-python
 
 lint-rust: | needs-cargo
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --exclude clearway-quic --all-targets $(TCP) -- -D warnings
 
-lint-python: build $(VENV)/.tools
+lint-python: $(VENV)/.tools
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -232,7 +232,8 @@ $(VENV)/.build-tools: locks/build.txt | $(VENV)/.made
 	$(INSTALL) $<
 	@touch $@
 
-$(VENV)/.tools: locks/tools.txt | $(VENV)/.made
+# After those, as both install into the same folder.
+$(VENV)/.tools: locks/tools.txt | $(VENV)/.build-tools
 	$(INSTALL) $<
 	@touch $@
 
