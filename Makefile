@@ -171,7 +171,8 @@ site: build $(VENV)/.site
 
 # The package, installed so that a change of Python code needs no build, and on Linux the daemon: .venv/bin/clearway and .venv/bin/clearwayd.
 # Both at the same time, as either is linked on one core.
-build:
+# What both need to be installed with is made by this make, so that one with other goals (lint) does not make it at the same time.
+build: | $(VENV)/.build-tools
 	@+$(MAKE) --no-print-directory $(TOGETHER) package daemon
 
 # The package without the daemon.

@@ -55,6 +55,7 @@ pub(crate) fn listed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a st
 
 #[cfg(test)]
 mod tests {
+    use super::super::transport::READERS;
     use super::*;
 
     #[test]
@@ -71,6 +72,11 @@ mod tests {
     fn what_is_set_elsewhere_is_said() {
         assert_eq!(elsewhere("protocol", "DCQCN"), Some("roce with congestion = \"dcqcn\"".into()));
         assert_eq!(elsewhere("topology", "dcqcn"), None);
+        let protocols: Vec<&str> = READERS.iter().map(|(name, _)| *name).collect();
+        for (_, word, meant) in ELSEWHERE.iter().filter(|(key, ..)| *key == "protocol") {
+            let first = meant.split(' ').next().expect("a name");
+            assert!(!protocols.contains(word) && protocols.contains(&first), "{word}: {meant}");
+        }
     }
 
     #[test]
