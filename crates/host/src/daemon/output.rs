@@ -1,6 +1,7 @@
 //! What the daemon writes: results on standard output; errors, warnings and progress on standard error.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 use clearway_proto::units::{Span, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -34,6 +35,12 @@ impl Problem {
     /// A problem whose message says all there is to say.
     pub fn bare(message: impl Into<String>) -> Problem {
         Problem { message: message.into(), remedy: None }
+    }
+
+    /// The problem as one of a file.
+    #[must_use]
+    pub fn of_file(self, path: &Path) -> Problem {
+        Problem { message: format!("{}: {}", path.display(), self.message), ..self }
     }
 
     /// Writes the problem to standard error.

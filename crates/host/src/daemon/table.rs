@@ -30,9 +30,7 @@ pub(crate) fn read_file<T>(
             &format!("name the file: {shown} shows one"),
         )]
     })?;
-    let named =
-        |problem: Problem| Problem { message: format!("{}: {}", path.display(), problem.message), ..problem };
-    parse(&text).map_err(|problems| problems.into_iter().map(named).collect())
+    parse(&text).map_err(|problems| problems.into_iter().map(|problem| problem.of_file(path)).collect())
 }
 
 /// A table, and the names that were asked for in it.

@@ -14,11 +14,7 @@ use crate::realtime;
 pub(super) fn fabric(args: &FabricArgs) -> Result<u8, Problem> {
     let named = |path: &Path, error: io::Error| Problem::bare(format!("{}: {error}", path.display()));
     let text = fs::read_to_string(&args.plan).map_err(|error| named(&args.plan, error))?;
-    let of_file = |problem: Problem| Problem {
-        message: format!("{}: {}", args.plan.display(), problem.message),
-        ..problem
-    };
-    let plan = Plan::read(&text).map_err(of_file)?;
+    let plan = Plan::read(&text).map_err(|problem| problem.of_file(&args.plan))?;
     let samples = args.samples.as_ref().map(|path| File::create(path).map_err(|error| named(path, error)));
     let work = Work::open(&plan, samples.transpose()?)?;
     if !realtime::prepare(realtime::OF_RELAYS) {

@@ -20,13 +20,8 @@ pub(super) fn with_file(args: &AgentArgs) -> Result<AgentArgs, Vec<Problem>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         vec![Problem::new(format!("{}: {error}", path.display()), "name another file by --config")]
     })?;
-    let of_file = read(&text, path.parent().unwrap_or(Path::new(""))).map_err(|problems| {
-        let named = |problem: Problem| Problem {
-            message: format!("{}: {}", path.display(), problem.message),
-            ..problem
-        };
-        problems.into_iter().map(named).collect::<Vec<_>>()
-    })?;
+    let of_file = read(&text, path.parent().unwrap_or(Path::new("")))
+        .map_err(|problems| problems.into_iter().map(|problem| problem.of_file(path)).collect::<Vec<_>>())?;
     Ok(AgentArgs {
         keys: args.keys.clone().or(of_file.keys),
         name: args.name.clone().or(of_file.name),
